@@ -563,7 +563,7 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
   (countersign-approval--check)
   (let* ((project countersign-approval--project)
          (pending countersign-approval--pending)
-         (offers (or (countersign-list-of (countersign-pending-data pending) 'offered_scopes)
+         (offers (or (countersign-approval--offers (countersign-pending-data pending))
                      (user-error "%s" (countersign-words "This call can only be approved one at a time"))))
          (offer (or (countersign-approval--asking
                       (countersign-choose (countersign-words "Approve and remember (a number chooses): ")
@@ -578,7 +578,7 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
       (countersign-approval--asking
         (countersign-approval--type-yes
          (concat (countersign-one-line (countersign-text-of offer 'label) 80) ".  "
-                 (and (equal scope "always")
+                 (and (equal scope "always") (not (countersign-get offer 'only_here))
                       (countersign-approval--backtest project offer include-high))
                  (and warning (concat (countersign-one-line warning 200) "  "))
                  (and include-high (countersign-words "HIGH calls will run without a second look.  "))))))
@@ -607,6 +607,17 @@ HIGH calls count as covered if INCLUDE-HIGH."
                                 decided rejected))))
     (error (countersign-words "Your earlier calls could not be looked at: %s.  "
                    (string-trim-right (error-message-string problem) "\\.")))))
+
+(defun countersign-approval--offers (data)
+  "Return the wider scopes in DATA of a card.
+Each \"always\" is there for all projects, and for this one only."
+  (cl-loop for offer in (countersign-list-of data 'offered_scopes)
+           collect offer
+           when (equal (countersign-get offer 'scope) "always")
+           collect (append `((only_here . t)
+                             (warning . nil)
+                             (label . ,(countersign-words "%s, only in this project" (countersign-text-of offer 'label))))
+                           offer)))
 
 (defun countersign-approval--choices (all)
   "Return (LABEL . OFFER) for each offer in ALL, with numbered, unique labels."

@@ -694,7 +694,12 @@ CURSOR and SO-FAR are for the pages after the first."
         (when (member (countersign-item-id item) open)
           (countersign-chat--unfold item))))
     (pcase-dolist (`(,window . ,place) places)
-      (countersign-chat--go-back window place))))
+      (countersign-chat--go-back window place))
+    ;; The end of a run that is under way is an event.
+    (when-let* ((run (countersign-get (car (last messages)) 'run_id))
+                (idle (member (car (countersign-project-agent countersign-chat--project countersign-chat--session))
+                              '(nil "idle"))))
+      (countersign-take-back-summarize run))))
 
 (defun countersign-chat--place (window)
   "Return (ID . DISTANCE) of the item at point of WINDOW, or at point if nil.

@@ -44,7 +44,8 @@
     (cond
      ((string-match "\\`[ \t]*\\(```+\\|~~~+\\)[ \t]*\\([^ \t`]*\\)[^`]*\\'" line)
       (countersign-markdown--code (match-string 1 line) (match-string 2 line) lines))
-     ((and (countersign-markdown--row-p line) (cdr lines) (countersign-markdown--rule-p (cadr lines)))
+     ((and (countersign-markdown--row-p line) (cdr lines) (countersign-markdown--rule-p (cadr lines))
+           (= (length (countersign-markdown--cells line)) (length (countersign-markdown--cells (cadr lines)))))
       (countersign-markdown--table lines))
      (t (cons (countersign-markdown--line line) (cdr lines))))))
 
@@ -75,46 +76,68 @@
    (t (countersign-markdown--inline line))))
 
 (defconst countersign-markdown--signs
-  (concat "\\(`+\\)\\([^`\n]+?\\)\\(`+\\)"                                      ; 1 2 3: code
-          "\\|\\(\\*\\*\\|__\\)\\([^ \t*_]\\(?:.*?[^ \t]\\)?\\)\\(\\*\\*\\|__\\)" ; 4 5 6: bold
-          "\\|\\(~~\\)\\([^ \t~]\\(?:.*?[^ \t]\\)?\\)\\(~~\\)"                    ; 7 8 9: struck out
-          "\\|\\(\\*\\)\\([^ \t*]\\(?:[^*]*?[^ \t*]\\)?\\)\\(\\*\\)"              ; 10 11 12: italic
-          "\\|\\(\\[\\)\\([^]\n]+\\)\\(\\]([^)\n]*)\\)")                          ; 13 14 15: a link
-  "Emphasis, code and links in a line, each as sign, content, sign.")
+  (concat "\\(`+\\)\\([^`]\\(?:.*?[^`]\\)?\\)\\(\\1\\)"                  ; 1 2 3: code
+          "\\|\\(\\*\\*\\*?\\|__\\)\\([^ \t*_]\\(?:.*?[^ \t]\\)?\\)\\(\\4\\)" ; 4 5 6: bold
+          "\\|\\(\\*\\|_\\)\\([^ \t*_]\\(?:.*?[^ \t]\\)?\\)\\(\\7\\)"     ; 7 8 9: italic
+          "\\|\\(~~\\)\\([^ \t~]\\(?:.*?[^ \t]\\)?\\)\\(~~\\)"            ; 10 11 12: struck out
+          "\\|\\(\\[\\)\\([^]\n]+\\)\\(\\]([^)\n]*)\\)"                   ; 13 14 15: a link
+          "\\|\\(\\\\\\)\\([[:punct:]]\\)\\(\\)"                          ; 16 17 18: a sign as text
+          "\\|\\(\\(?:https?\\|ftp\\)://[^ \t)]+\\)\\(\\)\\(\\)")         ; 19 20 21: an address
+  "Emphasis, code, links and signs in a line, each as sign, content, sign.")
+
+(defconst countersign-markdown--line-max 4000
+  "A longer line stays plain: looking for its signs would take too long.")
 
 (defun countersign-markdown--inline (text)
   "Return TEXT with faces for emphasis, code and links."
   (let ((start 0) (pieces '()))
-    (while (string-match countersign-markdown--signs text start)
+    (while (and (<= (length text) countersign-markdown--line-max)
+                (string-match countersign-markdown--signs text start))
       (let* ((from (match-beginning 0)) (to (match-end 0))
-             (kind (cl-find-if (lambda (group) (match-beginning group)) '(1 4 7 10 13)))
+             (kind (cl-find-if (lambda (group) (match-beginning group)) '(1 4 7 10 13 16 19)))
              (open (match-string kind text))
              (content (match-string (+ kind 1) text))
-             (close (match-string (+ kind 2) text))
-             (fits (or (= kind 13) (equal open close))))
+             (close (match-string (+ kind 2) text)))
         (push (substring text start from) pieces)
-        (push (if fits (countersign-markdown--emphasis kind open content close) (substring text from to))
-              pieces)
+        (if (countersign-markdown--fits-p close text from to)
+            (push (countersign-markdown--emphasis kind open content close) pieces)
+          ;; Only the sign is text: what follows it may be emphasis.
+          (setq to (+ from (length open)))
+          (push open pieces))
         (setq start to)))
     (push (substring text start) pieces)
     (string-join (nreverse pieces))))
 
+(defun countersign-markdown--fits-p (close text from to)
+  "Return non-nil if the sign CLOSE ends emphasis in TEXT between FROM and TO.
+An underscore inside a word, such as in a name, is no emphasis, and code ends
+with as many signs as it began with."
+  (let ((no-neighbour (pcase (and (not (string-empty-p close)) (aref close 0))
+                        (?_ "[[:alnum:]_]")
+                        (?` "`"))))
+    (not (and no-neighbour
+              (or (and (> from 0) (string-match-p no-neighbour (substring text (1- from) from)))
+                  (and (< to (length text)) (string-match-p no-neighbour (substring text to (1+ to)))))))))
+
 (defun countersign-markdown--emphasis (kind open content close)
   "Return CONTENT between OPEN and CLOSE in the face for KIND.
 KIND is a group of the expression `countersign-markdown--signs'."
-  (let ((shown (if (memq kind '(1 13)) content (countersign-markdown--inline content))))
-    (add-face-text-property 0 (length shown)
-                            (pcase kind
-                              (1 'countersign-markdown-code)
-                              (4 'bold)
-                              (7 '(:strike-through t))
-                              (10 'italic)
-                              (_ 'underline))
-                            t shown)
-    ;; The address of a link stays in sight.
-    (if (= kind 13) (concat (countersign-markdown--markup open) shown (countersign-markdown--markup close))
-      (concat (propertize open 'invisible 'countersign-markup) shown
-              (propertize close 'invisible 'countersign-markup)))))
+  (let ((shown (if (memq kind '(1 13 16)) content (countersign-markdown--inline content))))
+    (pcase kind
+      (19 open)
+      (16 (concat (propertize open 'invisible 'countersign-markup) shown))
+      (_ (add-face-text-property 0 (length shown)
+                                 (pcase kind
+                                   (1 'countersign-markdown-code)
+                                   (4 (if (equal open "***") '(bold italic) 'bold))
+                                   (7 'italic)
+                                   (10 '(:strike-through t))
+                                   (_ 'underline))
+                                 t shown)
+         ;; The address of a link stays in sight.
+         (if (= kind 13) (concat (countersign-markdown--markup open) shown (countersign-markdown--markup close))
+           (concat (propertize open 'invisible 'countersign-markup) shown
+                   (propertize close 'invisible 'countersign-markup)))))))
 
 ;;;; Code
 
@@ -135,12 +158,13 @@ Return (TEXT . LINES-AFTER-IT).  Code without an end goes up to the last line."
 ;;;; Tables
 
 (defun countersign-markdown--row-p (line)
-  "Return non-nil if LINE may be a row of a table."
-  (string-match-p "\\`[ \t]*|.*|[ \t]*\\'" line))
+  "Return non-nil if LINE may be a row of a table; the outer bars may be missing."
+  (string-search "|" line))
 
 (defun countersign-markdown--rule-p (line)
   "Return non-nil if LINE is the rule below the head of a table."
-  (string-match-p "\\`[ \t]*|\\(?:[ \t]*:?-+:?[ \t]*|\\)+[ \t]*\\'" line))
+  (and (string-search "|" line)
+       (string-match-p "\\`[ \t]*|?[ \t]*:?-+:?[ \t]*\\(?:|[ \t]*:?-+:?[ \t]*\\)*|?[ \t]*\\'" line)))
 
 (defun countersign-markdown--cells (line)
   "Return the cells of LINE, a row of a table."

@@ -101,6 +101,10 @@ token is refused, the state becomes `signed-out'."
        (countersign-auth-forget (countersign-project-server project))
        (unless (eq (countersign-project-state project) 'closed)
          (countersign-project-changed project 'signed-out (plist-get problem :message))))
+     ;; The server is back: do not wait until the next try to hear of what was just asked for.
+     (when-let* ((stream (and (null problem) (countersign-project-stream project)))
+                 (lost (eql (plist-get (countersign-stream-problem stream) :status) 0)))
+       (countersign-stream-retry-now stream))
      (when callback (funcall callback answer problem)))))
 
 (defun countersign-project-await (project method path &optional body)

@@ -674,6 +674,7 @@ if the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
    (and digest `((digest . ,digest)))
    (and scope `((scope . ,(countersign-get scope 'scope))))
    (and scope (countersign-get scope 'pattern) `((pattern . ,(countersign-get scope 'pattern))))
+   (and (countersign-get scope 'only_here) '((only_here . t)))
    (and include-high '((include_high . t)))
    (and tool-params `((tool_params . ,(car tool-params))))
    `((device . ,device))))

@@ -223,8 +223,8 @@ describe('connect', () => {
     await screen.shows('wants to create src/x.ts');
     await screen.shows('+ 1');
     await press(screen, 'a');
-    await screen.shows('Changes under src/ in this session');
-    await press(screen, '3');
+    await screen.shows('4  Changes under src/ in this conversation');
+    await press(screen, '4');
     await screen.shows(/calls/);
     await press(screen, 'y');
     await screen.shows('✓ Wrote src/x.ts');
@@ -810,7 +810,7 @@ describe('approvals, history and undo', () => {
         'please not',
       ),
     ).toMatchObject({ status: 0, out: 'Rejected.\n' });
-    await watched.screen.shows('rejected on terminal');
+    await watched.screen.shows('rejected in the terminal');
     expect(await server.run('approvals', 'reject', String(second.approval_id))).toMatchObject({
       status: 0,
       out: 'That decision stands already.\n',

@@ -317,6 +317,8 @@
     (pcase-dolist (`(,answers ,prefix ,body)
                    '((("npm") nil ((scope . "class") (pattern . "npm *")))
                      (("Always" "yes") nil ((scope . "always")))
+                     (("Always: all calls of write_file, only in this project" "yes") nil
+                      ((scope . "always") (only_here . t)))
                      (("Everything" "yes") (4) ((scope . "session") (include_high . t)))))
       (countersign-test-with-approvals project fake
         (let ((pending (countersign-test-arrive project (countersign-test-approval offers)))
@@ -622,6 +624,29 @@
     (should (eq (get-text-property 2 'face (countersign-mode-line)) 'countersign-high))
     (setf (countersign-project-state project) 'waiting)
     (should (member '(:eval (countersign-mode-line)) global-mode-string))))
+
+(ert-deftest countersign-project-listens-again-when-the-server-answers ()
+  "After a lost connection, a request that succeeds ends the pause before the next try."
+  (let* ((countersign-stream-pause 100)
+         (is-back nil)
+         (fake (countersign-fake-start
+                (lambda (exchange)
+                  (cond ((not (string-search "stream" (countersign-fake-exchange-path exchange)))
+                         (countersign-fake-answer exchange 200 "{\"success\":true}"))
+                        (is-back (countersign-fake-stream exchange))
+                        (t (countersign-fake-cut exchange)))))))
+    (unwind-protect
+        (countersign-test-with-clean-state
+          (let* ((project (countersign-fake-project nil fake))
+                 (stream (countersign-stream-open (countersign-project-server project) "/my/stream" :on-event #'ignore)))
+            (setf (countersign-project-stream project) stream)
+            (countersign-test-wait (and (eq (countersign-stream-state stream) 'waiting)
+                                        (> (countersign-stream-failures stream) 1)))
+            (setq is-back t)
+            (countersign-project-request project "POST" "/my/anything" :body 'empty)
+            (countersign-test-wait (eq (countersign-stream-state stream) 'open))
+            (countersign-stream-close stream)))
+      (countersign-fake-stop fake))))
 
 (defun countersign-test-help (fake project tools &rest fields)
   "Return the help of an approval with FIELDS in PROJECT, when FAKE has TOOLS."

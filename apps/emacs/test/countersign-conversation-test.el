@@ -44,19 +44,35 @@
         (should-not (cl-set-difference (cl-loop for (name) on (text-properties-at position drawn) by #'cddr collect name)
                                        '(face invisible)))))))
 
+(ert-deftest countersign-markdown-hides-only-signs ()
+  "Names, addresses and signs after a backslash keep every character that belongs to them."
+  (pcase-dolist (`(,text ,shown)
+                 '(("set foo__bar__baz and snake_case_name to __main__" "set foo__bar__baz and snake_case_name to main")
+                   ("**keep my__own__name** and _this_" "keep my__own__name and this")
+                   ("***both*** \\*not\\* 2 * 3 * 4" "both *not* 2 * 3 * 4")
+                   ("see https://x.org/__a__/*b*" "see https://x.org/__a__/*b*")
+                   ("``a`b`` **open __mixed**" "a`b open __mixed")))
+    (should (equal (countersign-test-shown (countersign-markdown text)) shown)))
+  (should (equal (countersign-test-face-at (countersign-markdown "***both***") "both") '(bold italic))))
+
 (ert-deftest countersign-markdown-aligns-tables ()
   "Columns are as wide as their widest cell as it is displayed, and keep their alignment."
   (should (equal (countersign-test-shown
                   (countersign-markdown "| name | n |\n|---|--:|\n| **long name** | 1 |\n| `a|b` | 200 |\n| ü |\nafter"))
                  "│ name      │   n │\n├───────────┼─────┤\n│ long name │   1 │\n│ a|b       │ 200 │\n│ ü         │     │\nafter"))
+  ;; The outer bars may be missing.
+  (should (equal (countersign-test-shown (countersign-markdown "a | b\n--- | :-:\nlong | 2\n\nafter"))
+                 "│ a    │  b  │\n├──────┼─────┤\n│ long │  2  │\n\nafter"))
   ;; Bars without a rule below them are text.
-  (should (equal (countersign-markdown "| a | b |\nno rule") "| a | b |\nno rule")))
+  (dolist (text '("| a | b |\nno rule" "a | b\n---" "one\n--- | ---"))
+    (should (equal (substring-no-properties (countersign-markdown text)) text))))
 
 (ert-deftest countersign-markdown-bears-rubbish ()
   "Whatever comes is drawn, quickly, and nothing of it is lost."
   (let ((start (float-time)))
     (dolist (text (list "" "```" "```\n" "```python" "****" "**" "| |\n|-|" "|\n|-|\n|" "#" "[](" "`" "`` ` ``" "~~~x\n```\n~~~"
                         (apply #'concat (make-list 400 "**a ")) (make-string 900 ?*) (make-string 900 ?`)
+                        (apply #'concat (make-list 1300 "**a")) (apply #'concat (make-list 60000 "*a "))
                         (concat "|" (make-string 300 ?|) "\n|-|\n")
                         (mapconcat #'identity (make-list 2000 "- **x** `y`") "\n")))
       (let ((drawn (countersign-markdown text)))

@@ -69,6 +69,28 @@
     (countersign-chat-export)
     (should-not (string-search "Files changed" (buffer-string)))))
 
+(ert-deftest countersign-run-says-what-it-changed-after-a-reload-too ()
+  "The files of the last run stay below it; while it is under way, its end tells them."
+  (countersign-take-back-test-with fake
+    (let ((messages `[((message_id . "m2") (role . "user") (content . "Raise it") (complete . t) (run_id . "r2")
+                       (created_at . "2026-01-01T00:00:00Z"))])
+          (changes (lambda () (countersign-take-back-test--asked fake "GET /my/runs/r2/changes"))))
+      (setf (countersign-fake-handler fake)
+            (lambda (exchange)
+              (if (string-search "/chat/messages" (countersign-fake-exchange-path exchange))
+                  (countersign-fake-answer exchange 200 (countersign-json-write `((success . t) (messages . ,messages))))
+                (countersign-take-back-test--answer exchange))))
+      (countersign-test-say project "agent.state" '(state . "thinking") '(run_id . "r2"))
+      (countersign-chat-reload)
+      (countersign-test-wait (null countersign-chat--loading))
+      (countersign-test-pass 0.1)
+      (should-not (funcall changes))
+      (countersign-test-say project "agent.state" '(state . "idle") '(run_id . "r2"))
+      (countersign-test-wait (string-search "Files changed" (countersign-take-back-test--text)))
+      (countersign-chat-reload)
+      (countersign-test-wait (null countersign-chat--loading))
+      (countersign-test-wait (string-search "Files changed: a.md" (countersign-take-back-test--text))))))
+
 (ert-deftest countersign-run-is-undone-with-two-keys ()
   "[RN-3] A key and y put back all of the last run; any other answer nothing."
   (countersign-take-back-test-with fake

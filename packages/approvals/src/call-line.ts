@@ -157,6 +157,7 @@ export function placeText(device: string | null, mayBeHere: boolean, decided: Ca
   const token = tokenOfDevice(device);
   if (token !== undefined) return decided.withToken(visibleLine(token));
   const name = visibleLine(device);
+  if (name.startsWith('terminal on ')) return decided.inTerminal;
   // The extension calls itself VS Code; other programs name their machine too, such as "Chrome on Linux".
   return name === 'VS Code' || / on /.test(name) ? decided.inProgram(name) : decided.onDevice(name);
 }

@@ -289,6 +289,7 @@ describe('who decided', () => {
     [{ device: 'VS Code' }, true, 'You approved this'],
     [{ device: 'VS Code' }, false, 'You approved this in VS Code'],
     [{ device: 'Chrome on Linux' }, false, 'You approved this in Chrome on Linux'],
+    [{ device: 'terminal on vm' }, false, 'You approved this in the terminal'],
     [{ device: 'the phone', status: 'rejected' }, undefined, 'You rejected this on the phone'],
     [{}, undefined, 'You approved this'],
     [{}, false, 'You approved this on another device'],

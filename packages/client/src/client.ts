@@ -40,7 +40,7 @@ const defaultTimeoutMs = 30_000;
 export function createClient(options: ClientOptions): Client {
   const { baseUrl, token, fetch, device, timeoutMs = defaultTimeoutMs } = options;
   const { clock = systemClock, random = Math.random } = options;
-  const connection: Connection = { baseUrl, token, fetch, device };
+  const connection: Connection = { baseUrl, token, fetch, device, onSuccess: new Set() };
 
   const methodFor = (route: AnswerRoute) => {
     return (input: AnyInput = {}, options: CallOptions & { retry?: Retries } = {}) => {

@@ -10,6 +10,8 @@ export interface Connection {
   readonly fetch?: typeof fetch | undefined;
   /** The person's name for this device ("phone"); `decide` sends it. */
   readonly device?: string | undefined;
+  /** Called after each request that succeeded. The streams of a client use it. */
+  readonly onSuccess?: Set<() => void>;
 }
 
 export interface HttpRequest {
@@ -25,8 +27,9 @@ export interface HttpRequest {
 export async function send(connection: Connection, request: HttpRequest): Promise<Response> {
   const { method, path, headers, body, signal } = request;
   const fetchNow = connection.fetch ?? fetch;
+  let response: Response;
   try {
-    return await fetchNow(connection.baseUrl.replace(/\/+$/, '') + path, {
+    response = await fetchNow(connection.baseUrl.replace(/\/+$/, '') + path, {
       method,
       headers,
       signal,
@@ -37,6 +40,8 @@ export async function send(connection: Connection, request: HttpRequest): Promis
   } catch (cause) {
     throw connectionFailure(cause, signal);
   }
+  if (response.ok) for (const listener of connection.onSuccess ?? []) listener();
+  return response;
 }
 
 /** Sends with the token. If it is refused and a newer one exists, sends once more. */

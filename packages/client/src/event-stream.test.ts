@@ -310,6 +310,31 @@ describe('trying again', () => {
     expect(await waitingMs(enters)).toBe(0);
   });
 
+  it('comes at once when the server answers another request of the same client', async () => {
+    const client = createClient({ baseUrl: server.baseUrl, token: () => 'secret', clock });
+    const { enters, stream } = setup({ client });
+    const ask = async (answer: (exchange: Exchange) => void) => {
+      const asked = client.listRunners({}, { retry: { times: 0 } }).catch(() => {});
+      answer(await server.next());
+      await asked;
+    };
+    for (const ms of [0, 1_000, 2_000]) {
+      (await server.next()).destroy();
+      expect(await waitingMs(enters)).toBe(ms);
+      if (ms < 2_000) clock.advance(ms);
+    }
+    await ask((exchange) => exchange.refuse(503, 'UNAVAILABLE'));
+    expect(stream.state).toMatchObject({ status: 'waiting' });
+    await ask((exchange) => exchange.answer(200, { success: true, runners: [] }));
+    (await server.next()).refuse(503, 'UNAVAILABLE');
+    expect(await waitingMs(enters)).toBe(4_000); // the back-off goes on
+    await ask((exchange) => exchange.answer(200, { success: true, runners: [] }));
+    expect(stream.state).toMatchObject({ status: 'waiting' }); // the server asks us to wait
+    stream.close();
+    await stream.closed;
+    expect(client.connection.onSuccess?.size).toBe(0);
+  });
+
   it('does not hurry when the server takes connections only to drop them', async () => {
     const { enters } = setup();
     const pauses: (number | undefined)[] = [];

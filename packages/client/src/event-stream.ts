@@ -124,11 +124,17 @@ export class EventStream {
   async #run(): Promise<ClosedState> {
     const { signal } = this.#options;
     const stop = () => this.close();
+    // The server answers another request, so it is back. A person who has just sent a message watches for what comes of it.
+    const reconnect = () => {
+      if (this.#state.status === 'waiting' && this.#state.error.status === 0) this.#pause.abort();
+    };
     signal?.addEventListener('abort', stop, { once: true });
+    this.#connection.onSuccess?.add(reconnect);
     if (signal?.aborted) stop();
     await Promise.resolve(); // no listener may be called before openStream has returned
     const closed = await this.#keepOpen().catch((): ClosedState => ({ status: 'closed', why: 'stopped' }));
     signal?.removeEventListener('abort', stop);
+    this.#connection.onSuccess?.delete(reconnect);
     this.#enter(closed);
     return closed;
   }

@@ -38,6 +38,7 @@ export {
   isFinal,
   isLegalTransition,
 } from './execution-status.ts';
+export { fenced } from './fenced.ts';
 export type { ApprovalScope, Grant, GrantScope, OfferedScope } from './grant.ts';
 export { isWithinJsonLimits, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
 export {

@@ -393,7 +393,8 @@ describe('a paired editor', () => {
         expect(editor.updates).toContainEqual(
           expect.objectContaining({
             title: 'Edited u.ts',
-            content: [{ type: 'diff', path: at('u.ts'), oldText: 'before', newText: 'after' }],
+            content: [{ type: 'diff', path: at('u.ts'), oldText: 'before\n', newText: 'after\n' }],
+            locations: [{ path: at('u.ts'), line: 1 }],
           }),
         ),
       polling,
@@ -410,6 +411,20 @@ describe('a paired editor', () => {
     await undone;
     expect(readFileSync(at('u.ts'), 'utf8')).toBe('before\n');
     expect(editor.said).toContain('Undone: Edited u.ts');
+
+    // Whole texts, and where the change begins.
+    const change = (oldText: string | null, newText: string, line: number) =>
+      expect.objectContaining({
+        status: 'completed',
+        content: [{ type: 'diff', path: at('v.md'), oldText, newText }],
+        locations: [{ path: at('v.md'), line }],
+      });
+    await editor.prompt(sessionId, '/write_file {"path": "v.md", "content": "a\\nb\\nc\\n"}');
+    await editor.prompt(sessionId, '/write_file {"path": "v.md", "content": "a\\nB\\nc\\n"}');
+    await vi.waitFor(() => {
+      expect(editor.updates).toContainEqual(change(null, 'a\nb\nc\n', 1));
+      expect(editor.updates).toContainEqual(change('a\nb\nc\n', 'a\nB\nc\n', 2));
+    }, polling);
 
     // A run is put back whole or not at all.
     await editor.prompt(sessionId, '/write_file path=w1.md content=1\n/write_file path=w2.md content=2');

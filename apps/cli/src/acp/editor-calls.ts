@@ -11,6 +11,7 @@ import {
 } from '@countersign/protocol';
 import { withWholeResult } from '../call-results.ts';
 import type { Words } from '../words.ts';
+import { CallChanges } from './call-changes.ts';
 import {
   acpStatusOf,
   changeContent,
@@ -22,7 +23,7 @@ import {
 } from './tool-call-view.ts';
 
 export interface EditorCallsDeps {
-  readonly client: Pick<Client, 'getExecution'>;
+  readonly client: Pick<Client, 'getExecution' | 'runChanges'>;
   readonly root: string;
   readonly words: Words;
   /** Sends updates in the order in which they are given. */
@@ -32,6 +33,7 @@ export interface EditorCallsDeps {
 interface ShownCall {
   readonly toolName: string;
   readonly params: Readonly<Record<string, JsonValue>>;
+  readonly runId: string | null;
   /** The end of what the call has printed so far. */
   output: string;
   /** True once a card has shown the change as a diff. */
@@ -45,17 +47,21 @@ const OUTPUT_SHOWN = 4_000;
 export class EditorCalls {
   readonly #deps: EditorCallsDeps;
   readonly #calls = new Map<string, ShownCall>();
+  readonly #changes: CallChanges;
+  /** Changes are looked up one after the other. */
+  #looking: Promise<unknown> = Promise.resolve();
 
   constructor(deps: EditorCallsDeps) {
     this.#deps = deps;
+    this.#changes = new CallChanges(deps.client, deps.root);
   }
 
   receive(event: CountersignEvent): void {
     switch (event.event) {
       case 'tool.call': {
-        const { tool_id, tool_name, tool_params, status } = event.data;
+        const { tool_id, tool_name, tool_params, status, context } = event.data;
         if (status === 'pending' || !this.#calls.has(tool_id))
-          this.#begin(tool_id, tool_name, tool_params, status);
+          this.#begin(tool_id, tool_name, tool_params, status, context.run_id);
         else this.#show(tool_id, status);
         return;
       }
@@ -99,9 +105,15 @@ export class EditorCalls {
     this.#calls.delete(tool_id);
   }
 
-  #begin(toolId: string, toolName: string, params: ShownCall['params'], status: ExecutionStatus): void {
+  #begin(
+    toolId: string,
+    toolName: string,
+    params: ShownCall['params'],
+    status: ExecutionStatus,
+    runId: string | null = null,
+  ): void {
     const { root, update } = this.#deps;
-    this.#calls.set(toolId, { toolName, params, output: '', wasAsked: false });
+    this.#calls.set(toolId, { toolName, params, runId, output: '', wasAsked: false });
     update({
       sessionUpdate: 'tool_call',
       toolCallId: toolId,
@@ -140,21 +152,25 @@ export class EditorCalls {
   #end(event: CountersignEvent & { event: 'tool.result' }): void {
     const { client, update, words } = this.#deps;
     const { tool_id, tool_name, status } = event.data;
-    const call = this.#calls.get(tool_id) ?? { toolName: tool_name, params: {}, output: '', wasAsked: true };
+    const unknown = { toolName: tool_name, params: {}, runId: null, output: '', wasAsked: true };
+    const call: ShownCall = this.#calls.get(tool_id) ?? unknown;
     this.#calls.delete(tool_id);
-    update(
-      withWholeResult(client, event).then((whole) => {
-        const content = resultContent(tool_name, call.params, whole.data as typeof event.data, words);
-        const shown = content ?? (call.wasAsked ? undefined : this.#change(call));
-        return {
-          sessionUpdate: 'tool_call_update',
-          toolCallId: tool_id,
-          status: acpStatusOf(status),
-          title: this.#title(tool_name, call.params, status),
-          ...(shown && { content: shown }),
-        } satisfies SessionUpdate;
-      }),
-    );
+    const ended = this.#looking.then(async () => {
+      const { result, ...data } = (await withWholeResult(client, event)).data as typeof event.data;
+      const content = resultContent(tool_name, call.params, { ...data, result }, words);
+      const change = call.runId === null ? undefined : await this.#changes.of(call.runId, tool_id, result);
+      const shown = content ?? (call.wasAsked ? undefined : (change?.content ?? this.#change(call)));
+      return {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: tool_id,
+        status: acpStatusOf(status),
+        title: this.#title(tool_name, call.params, status),
+        ...(shown && { content: shown }),
+        ...(shown && shown === change?.content && { locations: change.locations }),
+      } satisfies SessionUpdate;
+    });
+    this.#looking = ended.catch(() => {});
+    update(ended);
   }
 
   #change({ toolName, params }: ShownCall): ToolCallContent[] | undefined {

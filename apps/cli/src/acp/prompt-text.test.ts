@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fenced, promptText } from './prompt-text.ts';
+import { promptText } from './prompt-text.ts';
 
 describe('promptText', () => {
   it('has what was written and what was attached, as text', () => {
@@ -12,10 +12,5 @@ describe('promptText', () => {
         { type: 'image', data: 'AAAA', mimeType: 'image/png' },
       ]),
     ).toBe('Look at \nfile:///w/a.ts\n\nfile:///w/b.ts\n```\nconst b = 1;\n```\n\nfile:///w/c.png');
-  });
-
-  it('[UI-6] cannot be left by what stands in it', () => {
-    expect(fenced('```\n# not a heading\n````x')).toBe('`````\n```\n# not a heading\n````x\n`````');
-    expect(fenced('plain\n')).toBe('```\nplain\n```');
   });
 });

@@ -1,4 +1,5 @@
 import type { ContentBlock } from '@agentclientprotocol/sdk';
+import { fenced } from '@countersign/protocol';
 
 /** Joins the person's text and the editor's attachments into one message. */
 export function promptText(blocks: readonly ContentBlock[]): string {
@@ -19,11 +20,4 @@ export function promptText(blocks: readonly ContentBlock[]): string {
     })
     .join('')
     .trim();
-}
-
-/** A Markdown code block that nothing in the text can end, so that the editor shows the text literally (UI-6). */
-export function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text.endsWith('\n') ? text.slice(0, -1) : text}\n${fence}`;
 }

@@ -5,6 +5,7 @@ import {
   type Approval,
   type EventPayload,
   type ExecutionStatus,
+  fenced,
   findTool,
   type JsonValue,
   type Preview,
@@ -12,7 +13,6 @@ import {
 import { callParagraphs } from '../approvals/approval-card.ts';
 import { layOut, visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
-import { fenced } from './prompt-text.ts';
 import { type DiffSides, firstChangedLine, hunkSides, wholeSides } from './whole-diff.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstChangedLine, wholeSides } from './whole-diff.ts';
+import { firstChangedLine, reversedDiff, wholeSides } from './whole-diff.ts';
 
 const lines = (...parts: string[]) => parts.join('\n');
 
@@ -30,6 +30,27 @@ describe('a change as whole texts', () => {
     ['gets a line after another', 'a\nc\n', lines('@@ -1,0 +2 @@', '+b'), 'a\nb\nc\n'],
   ])('a text that %s', (_what, text, diff, newText) => {
     expect(wholeSides(diff, text)?.newText).toBe(newText);
+  });
+
+  it.each([
+    [
+      'a\nb\nc',
+      lines(
+        '--- a/x',
+        '+++ b/x',
+        '@@ -1,2 +1,3 @@',
+        ' a',
+        '--- x',
+        '+b',
+        '+c',
+        '\\ No newline at end of file',
+      ),
+      'a\n-- x\n',
+    ],
+    ['a\n', lines('@@ -1 +1 @@', '-b', '\\ No newline at end of file', '+a'), 'b'],
+    ['a\n', lines('@@ -0,0 +1 @@', '+a'), ''],
+  ])('is taken back by the reversed diff: %j', (text, diff, before) => {
+    expect(wholeSides(reversedDiff(diff), text)).toEqual({ oldText: text, newText: before });
   });
 
   it('[AP-8] is not shown if the file is not what the preview was made of', () => {

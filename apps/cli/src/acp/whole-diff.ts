@@ -49,6 +49,17 @@ export function wholeSides(diff: string, text: string): DiffSides | undefined {
   };
 }
 
+/** The diff that takes a change back. */
+export const reversedDiff = (diff: string): string =>
+  diff
+    .split('\n')
+    .map((line) =>
+      line.startsWith('@@')
+        ? line.replace(/^@@ -(\S+) \+(\S+) @@/, '@@ -$2 +$1 @@')
+        : line.replace(/^[-+]/, (sign) => (sign === '-' ? '+' : '-')),
+    )
+    .join('\n');
+
 /** Both sides as far as the hunks show them. Both sides get the same mark for a gap between hunks. */
 export function hunkSides(diff: string): DiffSides {
   const before: string[] = [];

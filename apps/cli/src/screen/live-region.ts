@@ -33,9 +33,14 @@ export class LiveRegion {
     this.#lines = lines;
   }
 
-  /** Prints above the region. */
-  print(lines: readonly string[]): void {
-    if (lines.length > 0) this.#overwrite([...lines, ...this.#lines]);
+  /**
+   * Prints above the region, and replaces the region's lines at the same time. Drawing the old ones once more would scroll
+   * a screen that they fill.
+   */
+  print(lines: readonly string[], live: readonly string[] = this.#lines): void {
+    if (lines.length === 0) return;
+    this.#overwrite([...lines, ...live]);
+    this.#lines = live;
   }
 
   /** Leaves the terminal to another program until the next `set`. */

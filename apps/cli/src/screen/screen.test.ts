@@ -182,6 +182,18 @@ describe('Stage', () => {
     expect(screen.text.trimEnd()).toBe('said meanwhile');
   });
 
+  it('prints live lines that are done without drawing them once more, which would scroll the screen', () => {
+    const screen = new FakeScreen();
+    let live = ['one', 'two', 'three', 'input'];
+    const stage = new Stage({ screen, env: {}, lines: () => live, onKey: () => {} });
+    stage.draw();
+    live = ['input'];
+    stage.print(['one', 'two', 'three']);
+    stage.draw();
+    expect(screen.text).toBe('one\ntwo\nthree\ninput\n'); // no empty rows below
+    stage.close();
+  });
+
   it('says when the editor failed, and has none where none is named', async () => {
     const { stage } = stageWith({ VISUAL: editorThat('exit 3') });
     await expect(stage.edit?.('x')).rejects.toThrow('ended with 3');

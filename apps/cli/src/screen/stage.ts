@@ -35,14 +35,19 @@ export class Stage {
   }
 
   draw(): void {
-    if (this.#isAway || this.#isClosed) return;
-    const { columns, rows } = this.#deps.screen;
-    this.#region.set(this.#deps.lines(columns, rows).slice(-Math.max(rows - 1, 1)));
+    if (!this.#isAway && !this.#isClosed) this.#region.set(this.#lines());
   }
 
   print(lines: readonly string[]): void {
     if (this.#isAway) this.#held.push(...lines);
-    else this.#region.print(lines);
+    else if (this.#isClosed) this.#region.print(lines);
+    else if (lines.length > 0) this.#region.print(lines, this.#lines());
+  }
+
+  /** The live lines, as many as the screen can show. */
+  #lines(): string[] {
+    const { columns, rows } = this.#deps.screen;
+    return this.#deps.lines(columns, rows).slice(-Math.max(rows - 1, 1));
   }
 
   /** Restores keyboard and screen. May be called twice. */

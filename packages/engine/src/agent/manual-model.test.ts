@@ -24,7 +24,7 @@ describe('the manual model', () => {
   it('[AG-1] makes the call that was typed, and shows its result', async () => {
     const { agent, answerTo } = await open({ read_file: () => file('# Hello\n\nworld\n') });
     expect(await answerTo('/read_file path=README.md')).toBe(
-      'assistant: read_file: 15 bytes\n# Hello\n\nworld',
+      'assistant: read_file: 15 bytes\n```\n# Hello\n\nworld\n```',
     );
     expect(agent.runner.executed).toMatchObject([{ tool: 'read_file', params: { path: 'README.md' } }]);
   });
@@ -36,7 +36,9 @@ describe('the manual model', () => {
         result: { success: true, stdout: '12 passed\n', stderr: '', exit_code: 0, execution_time: 1 },
       }),
     });
-    expect(await answerTo('/run npm test')).toBe('assistant: execute_command: exit code 0\n12 passed');
+    expect(await answerTo('/run npm test')).toBe(
+      'assistant: execute_command: exit code 0\n```\n12 passed\n```',
+    );
     expect(agent.runner.executed[0]?.params).toMatchObject({ command: 'npm', args: ['test'] });
     agent.runner.decide = () => ({ reject: { reason: 'No.', message: 'Later.' } });
     expect(await answerTo('/run npm install')).toBe('assistant: execute_command: rejected. No. Later.');
@@ -57,7 +59,7 @@ describe('the manual model', () => {
     expect(
       await answerTo('/read_file path=a.md\n/read_file {\n  "path": "b.md"\n}\n/list_directory path=.'),
     ).toBe(
-      'assistant: read_file: 15 bytes\ncontent of a.md\n\nread_file: 15 bytes\ncontent of b.md\n\nlist_directory: 2 files\na.md\nb.md',
+      'assistant: read_file: 15 bytes\n```\ncontent of a.md\n```\n\nread_file: 15 bytes\n```\ncontent of b.md\n```\n\nlist_directory: 2 files\n```\na.md\nb.md\n```',
     );
     expect((await agent.run((await agent.messages())[0]?.run_id as string)).step).toBe(2);
   });
@@ -74,19 +76,19 @@ describe('the manual model', () => {
       shell_exec: () => ({ status: 'completed', result: 'plain' }),
     });
     expect(await answerTo('/run npm test')).toBe(
-      'assistant: execute_command: failed. npm was stopped. (COMMAND_TIMEOUT)\nexit code null\nboom',
+      'assistant: execute_command: failed. npm was stopped. (COMMAND_TIMEOUT)\nexit code null\n```\nboom\n```',
     );
     expect(await answerTo('/run rm x')).toMatch(
       /^assistant: execute_command: failed\. Command not allowed: rm\..*\(COMMAND_NOT_ALLOWED\)$/,
     );
-    expect(await answerTo('/git_status')).toBe('assistant: git_status: {\n  "branch": "main"\n}');
+    expect(await answerTo('/git_status')).toBe('assistant: git_status:\n```\n{\n  "branch": "main"\n}\n```');
     expect(await answerTo('/create_directory path=x')).toBe('assistant: create_directory: done');
   });
 
   it('[AG-1] cuts a long result', async () => {
     const { answerTo } = await open({ read_file: () => file('line\n'.repeat(100)) });
     const answer = await answerTo('/read_file path=long.txt');
-    expect(answer.split('\n')).toHaveLength(42);
+    expect(answer.split('\n')).toHaveLength(44);
     expect(answer).toMatch(/\n… \(300 more characters\)$/);
   });
 

@@ -1,4 +1,4 @@
-import { CountersignError, callFromLine, modelResultSchema } from '@countersign/protocol';
+import { CountersignError, callFromLine, fenced, modelResultSchema } from '@countersign/protocol';
 import type { Json, JsonObject } from '../rows.ts';
 import type { Model, ModelMessage, ModelPart, ModelRequest, OfferedTool } from './model.ts';
 
@@ -128,14 +128,16 @@ function summaryOf(toolName: string, content: string): string {
   const result = modelResultSchema.safeParse(parseData(content)).data;
   if (!result) return `${toolName}: done.`;
   switch (result.status) {
-    case 'success':
-      return `${toolName}: ${describe(result.result as Json)}`;
+    case 'success': {
+      const seen = describe(result.result as Json);
+      return `${toolName}:${seen.startsWith('\n') ? '' : ' '}${seen}`;
+    }
     case 'rejected': {
       const words = [result.reason, result.user_message].filter((word) => word !== null && word !== '');
       return `${toolName}: rejected. ${words.join(': ').replace(/([.!?…]): /, '$1 ')}`;
     }
     case 'error': {
-      const output = result.result === undefined ? '' : `\n${describe(result.result as Json)}`;
+      const output = result.result === undefined ? '' : `\n${describe(result.result as Json).trimStart()}`;
       return `${toolName}: failed. ${result.error.message} (${result.error.code})${output}`;
     }
   }
@@ -150,23 +152,23 @@ function parseData(content: string): unknown {
   }
 }
 
-/** The parts of a result that a person wants to see first. */
+/** The parts of a result that a person wants to see first; what tools and files say is no Markdown of ours. */
 function describe(result: Json): string {
-  if (result === null || typeof result !== 'object' || Array.isArray(result)) return clip(asText(result));
+  if (result === null || typeof result !== 'object' || Array.isArray(result)) return quoted(asText(result));
   const fields = result as Record<string, Json>;
   const { content, stdout, stderr, files, path, size, exit_code } = fields;
-  if (typeof content === 'string') return `${sizeOf(size)}\n${clip(content)}`;
+  if (typeof content === 'string') return `${sizeOf(size)}${quoted(content)}`;
   if (typeof stdout === 'string' || typeof stderr === 'string') {
     const output = [stdout, stderr]
       .filter((stream) => typeof stream === 'string' && stream !== '')
       .join('\n');
-    return `exit code ${asText(exit_code ?? null)}${output === '' ? ', no output' : `\n${clip(output)}`}`;
+    return `exit code ${asText(exit_code ?? null)}${output === '' ? ', no output' : quoted(output)}`;
   }
   if (Array.isArray(files))
-    return `${files.length} ${files.length === 1 ? 'file' : 'files'}\n${clip(listOf(files))}`;
+    return `${files.length} ${files.length === 1 ? 'file' : 'files'}${quoted(listOf(files))}`;
   if (typeof path === 'string') return `${path} ${sizeOf(size)}`.trim();
   const { success: _, ...rest } = fields;
-  return Object.keys(rest).length === 0 ? 'done' : clip(JSON.stringify(rest, null, 2));
+  return Object.keys(rest).length === 0 ? 'done' : quoted(JSON.stringify(rest, null, 2));
 }
 
 const sizeOf = (size: Json | undefined): string => (typeof size === 'number' ? `${size} bytes` : '');
@@ -185,9 +187,11 @@ function listOf(files: readonly Json[]): string {
     .join('\n');
 }
 
-function clip(text: string): string {
-  const lines = text.trimEnd().split('\n');
-  const shown = lines.slice(0, MAX_LINES).join('\n').slice(0, MAX_CHARACTERS);
-  const left = text.trimEnd().length - shown.length;
-  return left > 0 ? `${shown}\n… (${left} more characters)` : shown;
+/** The text as a code block of its own, cut if it is long; nothing if it is empty. */
+function quoted(text: string): string {
+  const whole = text.trimEnd();
+  if (whole === '') return '';
+  const shown = whole.split('\n').slice(0, MAX_LINES).join('\n').slice(0, MAX_CHARACTERS);
+  const left = whole.length - shown.length;
+  return `\n${fenced(shown)}${left > 0 ? `\n… (${left} more characters)` : ''}`;
 }

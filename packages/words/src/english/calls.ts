@@ -158,6 +158,7 @@ export const englishCalls = {
     cancelled: 'Withdrawn before you decided',
     /** After `approved` or `rejected`, where it was not this device. */
     inProgram: (program: string) => ` in ${program}`,
+    inTerminal: ' in the terminal',
     onDevice: (device: string) => ` on ${device}`,
     /** The decision named no device. */
     withToken: (name: string) => ` with the token “${name}”`,

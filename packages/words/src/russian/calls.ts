@@ -149,6 +149,7 @@ export const russianCalls: typeof englishCalls = {
     timeout: 'Никто не решил вовремя',
     cancelled: 'Отозвано до вашего решения',
     inProgram: (program) => ` в ${program}`,
+    inTerminal: ' в терминале',
     onDevice: (device) => ` (${device})`,
     withToken: (name) => ` с токеном «${name}»`,
     elsewhere: ' на другом устройстве',

@@ -65,6 +65,7 @@ export const russianEmacs = {
   'This call can only be approved one at a time': 'Такой вызов одобряется только по одному',
   '%s is on another server already.  End that first: M-x countersign-disconnect':
     '%s уже на другом сервере.  Сначала закончите с ним: M-x countersign-disconnect',
+  '%s, only in this project': '%s, только в этом проекте',
   'HIGH calls will run without a second look.  ': 'Вызовы с высоким риском будут выполняться без вопросов.  ',
   'Looking at your earlier calls …': 'Просматриваются прежние вызовы …',
   'This rule would have decided none of your earlier calls.  ':
