@@ -51,7 +51,14 @@ describe('[RN-5] a host that the card did not name', () => {
 
   it('is never this machine, which nobody is asked about', async () => {
     const { pass, asked } = passThatAsks({});
-    for (const host of ['localhost', 'x.localhost', '127.0.0.1', '[::1]', '[::ffff:7f00:1]', '169.254.169.254'])
+    for (const host of [
+      'localhost',
+      'x.localhost',
+      '127.0.0.1',
+      '[::1]',
+      '[::ffff:7f00:1]',
+      '169.254.169.254',
+    ])
       expect(await outcome(pass.require(host, 80, false))).toContain('is not a host that commands can reach');
     expect(asked).toEqual([]);
   });
