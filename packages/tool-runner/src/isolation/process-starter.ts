@@ -435,4 +435,9 @@ const mayUseUnixSockets = ({ workspace, network }: Confinement): boolean =>
 /** Limited because each hidden link is a mount. A copied tree may consist of hard links only. */
 const maxHiddenLinks = 500;
 const noPlaces: SpecialPlaces = { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] };
-const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };
+const unprotected: Protection = {
+  readOnly: [],
+  pinned: [],
+  standIns: [],
+  release: () => ({ setAside: [] }),
+};
