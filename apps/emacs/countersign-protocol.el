@@ -533,6 +533,7 @@ The page does the same (titleValues in packages/approvals)."
                             (if (stringp value) (countersign-one-line value 160) ""))))
     `(("path" . ,(shown 'path)) ("source" . ,(shown 'source)) ("dest" . ,(shown 'dest))
       ("message" . ,(shown 'message)) ("name" . ,(shown 'name))
+      ("host" . ,(shown 'host))
       ("command" . ,(if (countersign-get params 'command) (countersign-one-line (countersign--command-line params) 160) ""))
       ("files" . ,(number-to-string (length (countersign-list-of params 'files))))
       ("target" . ,(string-trim (format "%s %s" (if (string-empty-p (shown 'remote)) "origin" (shown 'remote))
@@ -568,7 +569,7 @@ Only a preview tells that a file is new; without one, writing is a change."
      ((stringp remote)
       (countersign-one-line (string-trim (format "%s %s" remote (countersign-text-of params 'branch))) 60))
      (t (countersign-one-line
-         (or (cl-loop for name in '(path source pattern content message name branch job_id)
+         (or (cl-loop for name in '(path source pattern content message name branch job_id host)
                       for value = (countersign-get params name)
                       when (stringp value) return value)
              "")

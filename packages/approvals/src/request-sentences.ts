@@ -39,7 +39,7 @@ function callerName(agent: string, { callers }: Pick<ApprovalWords, 'callers'>):
 
 /** The values for a title; empty if the call lacks them. Emacs has the same function, `countersign-title-values`. */
 function titleValues({ command, args, remote, branch, files, ...params }: TitledCall['tool_params']): Values {
-  const { path, source, dest, message, name } = params;
+  const { path, source, dest, message, name, host } = params;
   const commandLine = typeof command === 'string' ? [command, ...commandWords(args)].join(' ') : '';
   return {
     path: titleValue(path),
@@ -47,6 +47,7 @@ function titleValues({ command, args, remote, branch, files, ...params }: Titled
     dest: titleValue(dest),
     message: titleValue(message),
     name: titleValue(name),
+    host: titleValue(host),
     command: titleValue(commandLine),
     files: String(Array.isArray(files) ? files.length : 0),
     target: `${titleValue(remote) || 'origin'} ${titleValue(branch)}`.trim(),
@@ -60,13 +61,13 @@ function titleValue(value: JsonValue | undefined): string {
 
 /** The parameter that identifies a call best: its path, command or message. */
 export function callSummary(params: Readonly<Record<string, JsonValue>>): string {
-  const { command, args, path, source, dest, message, pattern, content, name, remote, branch, job_id } =
+  const { command, args, path, source, dest, message, pattern, content, name, remote, branch, job_id, host } =
     params;
   if (typeof command === 'string') return [command, ...commandWords(args)].join(' ');
   if (typeof source === 'string' && typeof dest === 'string') return `${source} → ${dest}`;
   if (typeof path === 'string') return path;
   const pushTarget = [remote, branch].filter((part) => typeof part === 'string').join(' ');
-  for (const value of [message, pattern, content, name, pushTarget, job_id])
+  for (const value of [message, pattern, content, name, pushTarget, host, job_id])
     if (typeof value === 'string' && value !== '') return value;
   return '';
 }
@@ -103,6 +104,7 @@ function coveredCalls(
   { covers }: Pick<ApprovalWords, 'covers'>,
 ): string {
   if (tool === gitCommandsPattern) return covers.git;
+  if (command !== undefined && tool === 'reach_host') return covers.host(command.replace(/^reach /, ''));
   if (command !== undefined)
     return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);
   if (path === undefined) return covers.tool(tool);

@@ -7,6 +7,7 @@ import { SessionModes } from './approve/session-modes.ts';
 import { StoredPolicies } from './approve/stored-policies.ts';
 import { CallAssignments } from './dispatch/call-assignments.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
+import { HostRequests } from './dispatch/host-requests.ts';
 import { type ConnectedRunner, RunnerRegistry } from './dispatch/runners.ts';
 import { Signals } from './dispatch/signals.ts';
 import type { Edges, EngineParts } from './engine-parts.ts';
@@ -48,6 +49,7 @@ export class Engine {
   readonly decisions: PendingDecisions;
   readonly assignments: CallAssignments;
   readonly dispatcher: Dispatcher;
+  readonly hostRequests: HostRequests;
   readonly streams: StreamManager;
   readonly runners: RunnerRegistry;
   readonly policies: StoredPolicies;
@@ -96,6 +98,7 @@ export class Engine {
     this.approvals = new ApprovalManager(parts, turns);
     this.modes = new SessionModes(parts);
     this.executor = new ToolExecutor(parts, this.approvals);
+    this.hostRequests = new HostRequests(parts, this.executor, this.dispatcher);
     this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
   }
 

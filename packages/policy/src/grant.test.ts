@@ -253,3 +253,30 @@ describe('[AP-4] a grant of git commands (founding documents: tools-specificatio
     expect([decide(rule), decide({ ...rule, harmless_only: false })]).toEqual(['LOW', 'MEDIUM']);
   });
 });
+
+describe('[RN-5] a host that a running command asks for', () => {
+  const hostCovered = (over: Partial<GrantPredicate>, host = 'api.example.org'): boolean => {
+    const { call, details } = policy.decide('reach_host', { host, tool_id: 't1' });
+    if (!call || !details) throw new Error('not a call');
+    return grantCovers({ ...grant, ...over }, call, details, here);
+  };
+
+  it('is covered by a grant for that host alone', () => {
+    const pattern = 'reach api.example.org';
+    expect(hostCovered({ tool: 'reach_host', pattern })).toBe(true);
+    for (const host of ['example.org', 'api.example.org:8443', 'evil.api.example.org', 'api.example.com'])
+      expect(hostCovered({ tool: 'reach_host', pattern }, host)).toBe(false);
+  });
+
+  it('is covered by no grant and no rule on everything', () => {
+    for (const tool of ['*', 'reach_host'])
+      for (const scope of ['session', 'mode', 'always'] as const)
+        expect(hostCovered({ tool, pattern: null, scope })).toBe(false);
+    const rules = ['*', 'reach_host'].map((tool) => ({ id: tool, effect: 'allow', tool, max_risk: 'HIGH' }));
+    const read = readPolicyFile(JSON.stringify({ version: 1, rules }), 'person');
+    if (!read.ok) throw new Error(read.problem);
+    const own = new ToolCallPolicy({ root: '/work', policies: [read.policy] });
+    const decide = (host: string) => own.decide('reach_host', { host, tool_id: 't1' }).verdict.decision;
+    expect(decide('api.example.org')).toBe('MEDIUM');
+  });
+});

@@ -13,7 +13,7 @@ import type { CallAssessment } from './call-assessment.ts';
 import { readsUnmasked } from './line/rules.ts';
 import { namesHosts } from './network-needs.ts';
 import { type CompiledRule, compileRule } from './policy-rules.ts';
-import { mayBeOutside } from './risk-assessor.ts';
+import { mayBeOutside, REACHES_HOST } from './risk-assessor.ts';
 import { isRefused } from './verdict.ts';
 
 /** The fields of a grant that decide which calls it covers (AP-4). */
@@ -76,11 +76,11 @@ export function grantAsRule(
 
 /**
  * Whether a call must be seen before it runs, though it is only MEDIUM: it names a host, which everything that it starts
- * could reach (RN-5), or it prints whole folders without the masks of a LOW command (VA-2).
+ * could reach (RN-5), or is one, or it prints whole folders without the masks of a LOW command (VA-2).
  */
 const reachesFurther = ({ verdict, commands }: CallAssessment): boolean =>
   (!isRefused(verdict) && verdict.network && namesHosts(commands)) ||
-  verdict.reasons.some(({ rule }) => rule === readsUnmasked.id);
+  verdict.reasons.some(({ rule }) => rule === readsUnmasked.id || rule === REACHES_HOST);
 
 /**
  * Converts a grant to a policy rule; "always" on a card saves this rule. A click is weaker consent than a rule written by
@@ -91,7 +91,10 @@ export function ruleOfGrant(
   { tool, pattern }: Pick<GrantPredicate, 'tool' | 'pattern'>,
 ): PolicyRule {
   const isCommand =
-    tool === gitCommandsPattern || tool === commandToolsPattern || findTool(tool)?.changes === 'anything';
+    tool === gitCommandsPattern ||
+    tool === commandToolsPattern ||
+    tool === 'reach_host' ||
+    findTool(tool)?.changes === 'anything';
   const part = pattern === null ? {} : isCommand ? { command: pattern } : { path: pattern };
   return { id, effect: 'allow', tool, ...part, ...(isCommand && { harmless_only: true }) };
 }

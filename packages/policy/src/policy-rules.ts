@@ -124,6 +124,8 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
     if (!tool.glob.matches(call.tool)) return false;
     if (path && !matchesPaths(path.glob, assessment, rule.effect)) return false;
     if (rule.effect !== 'allow') return true;
+    // A rule on everything was not made with this host in mind.
+    if (call.tool === 'reach_host' && !words) return false;
     if (!mayAllowTool(rule, call) || !coversShellEffects(rule, call, assessment)) return false;
     // No command pattern covers environment variables.
     if ((words || rule.harmless_only) && !(assessment.environment ?? []).every(isHarmlessVariable))

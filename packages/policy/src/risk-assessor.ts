@@ -97,6 +97,8 @@ export class RiskAssessor {
         return this.#createDirectory(params.path);
       case 'execute_command':
         return this.#command(params);
+      case 'reach_host':
+        return reachHost(params.host);
       case 'shell_exec':
         return withNetwork(
           this.#limitTimeout(this.#lines.check(params.command, params.cwd), params.timeout),
@@ -285,6 +287,22 @@ function withNetwork(assessment: CallAssessment, network: NetworkAccess | undefi
         );
   return { ...assessment, verdict: stricter(assessment.verdict, asked), needsPerson: true };
 }
+
+/** The rule on a host that a running command asks for. Grants and rules name hosts as the command `reach HOST`. */
+export const REACHES_HOST = 'NET-3';
+
+const reachHost = (host: string): CallAssessment => ({
+  verdict: allow('MEDIUM', [
+    {
+      rule: REACHES_HOST,
+      why: 'a running command wants to reach a host that its card did not name',
+      operand: host,
+    },
+  ]),
+  operands: [],
+  commands: [{ words: ['reach', host] }],
+  needsPerson: false,
+});
 
 /** Refuses a glob on names that is malformed, leads outside the folder, or selects sensitive files (VA-2). */
 function refuseNamePattern(pattern: string): Refused | undefined {

@@ -19,6 +19,8 @@ export const LEVELS: readonly (readonly [tool: string, args: unknown, outcome: s
   ['delete_file', { path: 'a.md' }, 'HIGH'],
   ['create_directory', { path: 'a' }, 'MEDIUM'],
   ['create_directory', { path: '.vscode' }, 'HIGH'],
+  ['reach_host', { host: 'api.example.org', tool_id: 't1' }, 'MEDIUM'],
+  ['reach_host', { host: 'localhost', tool_id: 't1' }, 'INVALID_PARAMS'],
   ['shell_output', { job_id: 'j1' }, 'LOW'],
   ['shell_kill', { job_id: 'j1' }, 'LOW'],
   ['shell_exec', { command: 'ls' }, 'LOW'],

@@ -9,25 +9,17 @@ const maxHosts = 20;
 /** A host without a port stands for these ports. */
 const webPorts: readonly number[] = [80, 443];
 
+/** One host, in the one spelling of `readNetworkHost`. */
+export const networkHost = z
+  .string()
+  .max(300)
+  .overwrite((text) => readNetworkHost(text) ?? text)
+  .refine((text) => readNetworkHost(text) !== undefined);
+
 export const networkParameter = z
-  .union(
-    [
-      z.boolean(),
-      z
-        .array(
-          z
-            .string()
-            .max(300)
-            .overwrite((text) => readNetworkHost(text) ?? text)
-            .refine((text) => readNetworkHost(text) !== undefined),
-        )
-        .min(1)
-        .max(maxHosts),
-    ],
-    {
-      error: `true for any host, or 1 to ${maxHosts} names such as api.example.org or api.example.org:8443; never this machine`,
-    },
-  )
+  .union([z.boolean(), z.array(networkHost).min(1).max(maxHosts)], {
+    error: `true for any host, or 1 to ${maxHosts} names such as api.example.org or api.example.org:8443; never this machine`,
+  })
   .optional()
   .describe(
     'Hosts that the command must reach, such as ["api.example.org"] (with a port if it is not 80 or 443); true for any host. Leave it out if the command needs no network, and for installers and git, whose hosts are known. The person is always asked.',

@@ -305,6 +305,8 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
       ),
     sendToolProgress: (toolId, body) =>
       withRunnerErrors(runner.submitProgress({ params: call(toolId), body: { ...body, ...identity } })),
+    askForHost: (toolId, body) =>
+      withRunnerErrors(runner.askForHost({ params: call(toolId), body: { ...body, ...identity } })),
     sendHeartbeat: (body) =>
       withRunnerErrors(runner.heartbeat({ params: { project_id, runner_id }, body: { ...body, instance } })),
 

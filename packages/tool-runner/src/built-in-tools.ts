@@ -9,6 +9,7 @@ import {
   runnerCapabilities,
 } from '@countersign/protocol';
 import { executeCommand } from './commands/execute-command.ts';
+import { reachHost } from './commands/reach-host.ts';
 import { shellBackground, shellExec, shellKill, shellOutput } from './commands/shell-tools.ts';
 import type { CallContext, Executor, ToolResult } from './executor.ts';
 import { copyFile } from './files/copy-file.ts';
@@ -51,6 +52,7 @@ const modules: { readonly [N in BuiltInToolName]: ToolModule<N> } = {
   copy_file: copyFile,
   move_file: moveFile,
   execute_command: executeCommand,
+  reach_host: reachHost,
   shell_exec: shellExec,
   shell_background: shellBackground,
   shell_output: shellOutput,

@@ -19,6 +19,7 @@ import type { FileChange } from './files/file-snapshot.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { readMachinePolicy } from './machine-policy.ts';
+import type { HeldHosts } from './network/held-hosts.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { shownView } from './preview/call-digest.ts';
 import { failedReport, reportOf } from './result-outbox.ts';
@@ -52,6 +53,7 @@ export interface CallExecutionDeps {
   readonly history: ExecutionHistory;
   readonly queue: ExecutionQueue;
   readonly previews: CallPreviews;
+  readonly heldHosts: HeldHosts;
   readonly decide: OwnVerdict['decide'];
   readonly executorOf: (tool: string) => Executor | undefined;
   /** Called when the call has ended; `report` is undefined if nothing is reported to the server. */
@@ -60,8 +62,9 @@ export interface CallExecutionDeps {
   readonly isEnding: () => boolean;
 }
 
-/** Calls that concern background jobs return at once and need no slot (EX-4). */
-const needsSlot = (tool: string): boolean => findTool(tool)?.category !== 'shell' || waitsForCommand(tool);
+/** Calls that concern background jobs, or what a running command waits for, return at once and need no slot (EX-4). */
+const needsSlot = (tool: string): boolean =>
+  tool !== 'reach_host' && (findTool(tool)?.category !== 'shell' || waitsForCommand(tool));
 /** Refusals of a claim after which nothing is reported, because the server has settled the call itself. */
 const settledByServer: ReadonlySet<ErrorCode> = new Set([
   'CLAIM_REFUSED',
@@ -200,6 +203,7 @@ export class CallExecution {
     const { tool_id: toolId, tool_name, attempt, session_id: sessionId } = this.signal;
     logger.info(`Tool execution started: ${toolId}, ${tool_name}`, { call: toolId, tool: tool_name });
     const progress = new ProgressSender(api, toolId, logger);
+    const ask = api.askForHost?.bind(api);
     try {
       const result = await executor.execute(call, {
         toolId,
@@ -208,6 +212,7 @@ export class CallExecution {
         riskLevel: how.risk,
         network: how.network,
         details: how.details,
+        askForHost: ask && ((host) => this.#deps.heldHosts.ask(toolId, host, () => ask(toolId, { host }))),
         ...(how.base !== undefined && { digest: how.base }),
         signal: this.abort.signal,
         onProgress: (made) => progress.report(made),

@@ -11,6 +11,8 @@ export interface CallContext {
   readonly riskLevel: RiskLevel;
   /** The network that the call may use. */
   readonly network: NetworkAccess;
+  /** Asks whether the command may reach a host besides, and resolves when that is decided. */
+  readonly askForHost?: ((host: string) => Promise<boolean>) | undefined;
   /** This runner's own reading of a command or shell line. */
   readonly details?: Pick<CallAssessment, 'commands' | 'environment'> | undefined;
   /** The base of the approved digest (AP-8). An executor that changes files compares it with its own plan. */

@@ -25,6 +25,7 @@ import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { CallNetwork } from './network/call-network.ts';
+import { HeldHosts } from './network/held-hosts.ts';
 import { PackageSources } from './network/package-sources.ts';
 import { OwnVerdict } from './own-verdict.ts';
 import { PortDoor } from './ports/port-door.ts';
@@ -104,6 +105,7 @@ export interface WorkspaceParts {
   readonly toolServers: ToolServers;
   readonly previews: CallPreviews;
   readonly builtIn: BuiltInTools;
+  readonly heldHosts: HeldHosts;
   readonly journal: Journal;
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
@@ -171,6 +173,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     listed: () => readRunnerSettings(configFolder, workspace.root).registries,
   });
   const callNetwork = new CallNetwork({ root: workspace.root, starter, sources });
+  const heldHosts = new HeldHosts();
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
   const git = new GitRepository(workspace, starter);
   const jobs = new BackgroundJobs(starter, limits.outputStreamBytes);
@@ -192,7 +195,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       }),
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
-    command: { workspace, starter, git, callNetwork },
+    command: { workspace, starter, git, callNetwork, heldHosts },
     shell: { workspace, starter, git, callNetwork, jobs },
     git,
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
@@ -206,6 +209,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     custom,
     toolServers,
     builtIn,
+    heldHosts,
     previews: config.previews ?? {
       preview: async (call, decision) =>
         isCustomCall(call) ? custom.preview(call) : builtIn.preview(call, decision),

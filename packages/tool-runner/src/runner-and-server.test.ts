@@ -2,8 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type ErrorCode, type JsonValue, parseEvent, routes } from '@countersign/protocol';
 import { EngineFixture, testProject } from '@countersign/testing';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunnerFixture, recorded, runnerFixture } from './handler-fixture.test-data.ts';
+import { cannotIsolate } from './isolation/isolation-fixture.test-data.ts';
 import type { RunnerApi } from './runner-api.ts';
 import { WorkspaceRunner } from './workspace-runner.ts';
 
@@ -84,6 +85,10 @@ function apiOf(engine: () => Engine): RunnerApi {
     },
     sendToolPreview: async (approvalId, report) => {
       await told(engine().approvals.submitPreview(runnerCaller, approvalId, { ...report, runner_id }));
+    },
+    askForHost: async (toolId, { host }) => {
+      const { id, status } = await told(engine().hostRequests.ask(runnerCaller, toolId, { host, runner_id }));
+      return { tool_id: id, status };
     },
     sendHeartbeat: async ({ queued, executing, unacknowledged }) => ({
       calls: await engine().dispatcher.heartbeat(runnerCaller, runner_id, [
@@ -205,3 +210,101 @@ it('[EX-7] a runner that comes back gets its calls from the state, and does none
   await connect();
   expect((await outcome).status).toBe('completed');
 });
+
+describe.skipIf(cannotIsolate)(
+  '[RN-5] a command that wants to reach a host that its card did not name',
+  () => {
+    /** No name here exists: a host that may be reached is looked up, and not found. */
+    const notFound = (host: string) =>
+      new RegExp(`getaddrinfo \\w+ ${host}\n.*getaddrinfo \\w+ ${host}`, 's');
+    const start = (host: string, timeout = 30) => {
+      writeFileSync(at('get.sh'), `curl -sS http://${host}/; curl -sS http://${host}/\n`);
+      return execute('shell_exec', { command: 'bash get.sh', network: ['named.invalid'], timeout });
+    };
+    const cards = (tool: string) => fixture.dialogs.shown.filter(({ request }) => request.tool_name === tool);
+    const shownCard = async (tool: string, count = 1) => {
+      const drawn = () => cards(tool).filter(({ request }) => request.digest !== null);
+      await expect.poll(() => new Set(drawn().map(({ request }) => request.approval_id)).size).toBe(count);
+      return drawn().at(-1)?.request;
+    };
+    const decide = async (tool: string, answer: Parameters<typeof fixture.dialogs.answer>[0], count = 1) => {
+      const card = await shownCard(tool, count);
+      await expect
+        .poll(() => {
+          fixture.dialogs.answer(answer);
+          return cards(tool).at(-1)?.signal.aborted;
+        })
+        .toBe(true);
+      return card;
+    };
+
+    it('is held, and goes on when the person allows it; waiting does not use up its time', async () => {
+      const outcome = start('other.invalid', 2);
+      await decide('shell_exec', true);
+      const card = await shownCard('reach_host');
+      expect(card).toMatchObject({
+        description: 'bash get.sh wants to reach other.invalid',
+        risk_level: 'MEDIUM',
+        preview: { kind: 'summary' },
+      });
+      await new Promise((resolve) => setTimeout(resolve, 2_500)); // longer than its timeout
+      await decide('reach_host', true);
+      const { status, result } = await outcome;
+      expect(status).toBe('completed');
+      expect(result).toMatchObject({ stdout: expect.stringMatching(notFound('other.invalid')) });
+      expect(new Set(cards('reach_host').map(({ request }) => request.approval_id)).size).toBe(1);
+    });
+
+    it('is refused if the person rejects it, and the result names it', async () => {
+      const outcome = start('other.invalid');
+      await decide('shell_exec', true);
+      await decide('reach_host', { decision: 'rejected' });
+      const { result } = await outcome;
+      expect(result).toMatchObject({
+        stdout: expect.stringContaining('the person did not allow this command to reach other.invalid'),
+        stderr: expect.stringContaining(
+          'it wanted to reach other.invalid; the person was asked and did not allow it',
+        ),
+      });
+    });
+
+    it('[AP-4] is remembered for the conversation, that host alone', async () => {
+      const first = start('other.invalid');
+      await decide('shell_exec', true);
+      const card = await decide('reach_host', {
+        decision: 'approved',
+        scope: 'class',
+        pattern: 'reach other.invalid',
+      });
+      expect(card?.offered_scopes?.map(({ scope, label }) => [scope, label])).toEqual([
+        ['class', 'Network access to other.invalid in this session'],
+        ['always', 'Always: network access to other.invalid'],
+      ]);
+      await first;
+      const again = start('other.invalid');
+      await decide('shell_exec', true, 2);
+      expect((await again).result).toMatchObject({
+        stdout: expect.stringMatching(notFound('other.invalid')),
+      });
+      expect(new Set(cards('reach_host').map(({ request }) => request.approval_id)).size).toBe(1);
+      const third = start('third.invalid');
+      await decide('shell_exec', true, 3);
+      await decide('reach_host', { decision: 'rejected' }, 2);
+      await third;
+    });
+
+    it('is no longer asked about when the command has ended, and asking needs a command that waits', async () => {
+      const outcome = start('other.invalid', 30);
+      await decide('shell_exec', true);
+      const card = await shownCard('reach_host');
+      const toolId = String(card?.tool_params.tool_id);
+      await server.engine.dispatcher.cancel(server.person, toolId, 'stop');
+      expect((await outcome).status).toBe('cancelled');
+      await expect.poll(() => cards('reach_host').at(-1)?.signal.aborted).toBe(true);
+      expect(await execute('reach_host', { host: 'other.invalid', tool_id: toolId })).toMatchObject({
+        status: 'failed',
+        error: { code: 'PREVIEW_FAILED' },
+      });
+    });
+  },
+);

@@ -22,6 +22,8 @@ export interface RunnerApi {
   startToolExecution?(toolId: string, claim: Claim): Promise<unknown>;
   sendToolPreview?(approvalId: string, preview: PreviewReport): Promise<unknown>;
   sendToolProgress?(toolId: string, progress: ProgressReport): Promise<unknown>;
+  /** Asks about a host that a running command wants to reach. Without this method such hosts are refused. */
+  askForHost?(toolId: string, wanted: { readonly host: string }): Promise<HostRequest>;
   sendHeartbeat?(beat: Heartbeat): Promise<HeartbeatAnswer>;
   /** Fetches parameters that an event omitted for their size (EV-2). */
   fetchToolParams?(toolId: string): Promise<Record<string, JsonValue>>;
@@ -41,6 +43,8 @@ export type Claim = SentBody<'startExecution'>;
 export type ResultAnswer = Pick<ResponseBody<'submitResult'>, 'audit_head'>;
 export type PreviewReport = SentBody<'submitPreview'>;
 export type ProgressReport = SentBody<'submitProgress'>;
+/** The call of `reach_host` that asks about a host. */
+export type HostRequest = Pick<ResponseBody<'askForHost'>, 'tool_id' | 'status'>;
 export type Heartbeat = SentBody<'heartbeat'>;
 export type HeartbeatAnswer = Omit<ResponseBody<'heartbeat'>, 'success'>;
 

@@ -94,7 +94,17 @@ export class ToolHandler {
     this.logger = maskedLogger(logger, masker);
     const parts = openWorkspace(config, this.logger);
     this.#parts = parts;
-    const { workspace, configFolder, journal, clock, previews, settings, readableSecrets, custom } = parts;
+    const {
+      workspace,
+      configFolder,
+      journal,
+      clock,
+      previews,
+      settings,
+      readableSecrets,
+      custom,
+      heldHosts,
+    } = parts;
     for (const { path, keptIn } of parts.planted.setAside)
       this.logger.error(`Planted file set aside: ${path}, left by a runner that was killed`, { keptIn });
     this.#journal = journal;
@@ -137,9 +147,11 @@ export class ToolHandler {
       journal,
       history: this.#history,
       queue: this.#queue,
+      heldHosts,
       executorOf: (tool) => this.#executorOf.get(tool) ?? (isCustomToolName(tool) ? custom : undefined),
       onEnd: (toolId, report) => {
         this.#active.delete(toolId);
+        heldHosts.end(toolId);
         if (report) this.#outbox.add(toolId, report);
       },
       isEnding: () => this.#ended.signal.aborted,
@@ -243,7 +255,10 @@ export class ToolHandler {
     const details = { call: tool_id, approval: approval_id, status, device };
     this.logger.info(`Approval resolved: ${tool_id}, ${status}`, details);
     this.#history.resolved(event);
-    if (status !== 'approved') this.#forgetApproval(event);
+    if (status !== 'approved') {
+      this.#forgetApproval(event);
+      this.#parts.heldHosts.end(tool_id);
+    }
     this.#closeApproval(approval_id, status);
   }
 

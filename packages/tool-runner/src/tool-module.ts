@@ -14,6 +14,7 @@ import type { GitRepository } from './git/git-repository.ts';
 import type { IsolatingStarter } from './isolation/process-starter.ts';
 import type { LspExecutor } from './lsp/lsp-executor.ts';
 import type { CallNetwork } from './network/call-network.ts';
+import type { HeldHosts } from './network/held-hosts.ts';
 import type { Workspace } from './workspace.ts';
 
 /**
@@ -70,6 +71,7 @@ export interface CommandServices {
   readonly git?: GitRepository;
   /** Without it a command with network may reach any host. */
   readonly callNetwork?: CallNetwork;
+  readonly heldHosts?: HeldHosts;
 }
 
 export interface ShellServices extends CommandServices {

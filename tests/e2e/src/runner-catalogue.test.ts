@@ -218,15 +218,33 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('shell_exec', { command: 'sleep 60', timeout: 1 })).toBe('COMMAND_TIMEOUT');
     });
 
-    it('[RN-5] [TL-1] network by name: the card names the hosts, and the command reaches no other', async () => {
+    it('[RN-5] [TL-1] network by name: the card names the hosts, and any other is held and asked about', async () => {
       // Fetches by code, because a URL among the words of curl would name its own host.
       const fetching = (url: string) =>
         `python3 -c 'import urllib.request as u; u.urlopen("${url}")' 2>&1 | tail -1`;
-      const command = `${fetching('http://named.invalid/')}; ${fetching('http://other.invalid:8080/')}`;
+      const urls = ['http://named.invalid/', 'http://other.invalid:8080/', 'http://third.invalid/'];
+      const command = urls.map(fetching).join('; ');
       const params = { command, network: ['NAMED.invalid.', 'пример.invalid:8443'] };
       const asked = await story.ask('shell_exec', params);
       if (typeof asked !== 'string') throw new Error(`it ended at once: ${asked.status}`);
-      const ended = await story.approvedToTheEnd(asked);
+      const untilEnd = story.approvedToTheEnd(asked);
+      const held = async (host: string) => {
+        called.add('reach_host');
+        const { tool_id } = await story.person.next(
+          'tool.approval_request',
+          ({ tool_params }) => tool_params.host === host,
+        );
+        return story.card(tool_id);
+      };
+      await story.approve(await held('other.invalid:8080'));
+      const third = await held('third.invalid');
+      expect(third).toMatchObject({
+        risk_level: 'MEDIUM',
+        description: expect.stringMatching(/ wants to reach third\.invalid$/),
+      });
+      const { approval_id } = third;
+      await story.person.client.reject({ params: { project_id: story.projectId, approval_id }, body: {} });
+      const ended = await untilEnd;
       const card = story.person.all('approval.updated').findLast(({ tool_id }) => tool_id === asked);
       expect(card).toMatchObject({
         network: true,
@@ -239,8 +257,10 @@ for (const { who, uid, why } of users) {
         operand: 'named.invalid, xn--e1afmkfd.invalid:8443',
       });
       // An allowed name is looked up, and .invalid does not exist.
-      expect(ended.result.stdout).toMatch(/ 502: .*\n.* 403: /);
-      expect(ended.result.stderr).toContain('call again with network: ["other.invalid:8080"]');
+      expect(ended.result.stdout).toMatch(/ 502: .*\n.* 502: .*\n.* 403: /);
+      expect(ended.result.stderr).toContain(
+        'it wanted to reach third.invalid; the person was asked and did not allow it',
+      );
       expect(await codeOf('shell_exec', { command: 'ls', network: ['localhost'] })).toBe('INVALID_PARAMS');
       expect(await codeOf('shell_exec', { command: 'ls', network: ['http://a.example/'] })).toBe(
         'INVALID_PARAMS',

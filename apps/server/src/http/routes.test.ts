@@ -89,6 +89,10 @@ const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promi
     params: { project_id: who.projectId, tool_id: await executing(who) },
     body: { progress: 40, message: 'half way', runner_id: runnerOf(who) },
   }),
+  askForHost: async (who) => ({
+    params: { project_id: who.projectId, tool_id: await executing(who) },
+    body: { host: 'api.example.org', runner_id: runnerOf(who) },
+  }),
   startExecution: async (who) => ({
     params: { project_id: who.projectId, tool_id: await signalled(who) },
     body: { digest: null, runner_id: runnerOf(who) },
@@ -359,6 +363,7 @@ const mayCall: Readonly<Record<RouteName, string>> = {
   availableTools: 'pf-a',
   submitResult: 'p-r-',
   submitProgress: 'p-r-',
+  askForHost: 'p-r-',
   startExecution: 'p-r-',
   approve: 'pf--',
   reject: 'pf--',

@@ -55,6 +55,8 @@ export function scopesOffered(policy: ToolCallPolicy, decision: PolicyDecision):
       warning: 'It is saved in your policy and counts in every session, in all of your projects.',
     });
   }
+  // A grant of everything would not cover another host, nor this one (reachesFurther in packages/policy).
+  if (decision.call?.tool === 'reach_host') return offered;
   offered.push({
     scope: 'session',
     pattern: null,
@@ -160,6 +162,10 @@ function classesOf(policy: ToolCallPolicy, { call, details }: PolicyDecision): r
   const { tool } = call;
   if (tool === 'execute_command' || tool === 'shell_exec') return commandClasses(policy, details);
   const { kind, changes } = findTool(tool) ?? {};
+  if (call.tool === 'reach_host') {
+    const { host } = call.params;
+    return [{ tool, patterns: [`reach ${escapeGlob(host)}`], label: `Network access to ${host}` }];
+  }
   if (changes === 'anything') return [];
   const all = { tool, patterns: null, label: `All calls of ${tool}` };
   if (changes === 'repository') return [all, gitCommands];

@@ -26,6 +26,7 @@ import {
   type RunnerCapability,
   runnerCapabilities,
   type SessionMode,
+  type ToolDefinition,
   waitsForCommand,
 } from '@countersign/protocol';
 import { latestRunnerReport } from '../dispatch/runners.ts';
@@ -288,10 +289,14 @@ export const capabilityFor = (rules: readonly PolicyRule[]): RunnerCapability | 
 /** The catalogue under the limits that were used last, cached because a run asks at every step. */
 let cached: { readonly limits: string; readonly tools: readonly AvailableTool[] } | undefined;
 
+const offered: readonly ToolDefinition[] = (catalogue as readonly ToolDefinition[]).filter(
+  ({ madeBy }) => madeBy === undefined,
+);
+
 function catalogueUnder(limits: Limits): readonly AvailableTool[] {
   const key = JSON.stringify(limits);
   if (cached?.limits !== key)
-    cached = { limits: key, tools: catalogue.map((tool) => describeTool(tool, limits)) };
+    cached = { limits: key, tools: offered.map((tool) => describeTool(tool, limits)) };
   return cached.tools;
 }
 

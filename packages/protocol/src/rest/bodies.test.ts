@@ -82,6 +82,8 @@ describe('request bodies', () => {
     ['heartbeat', { queued: [], executing: [], unacknowledged: Array(2_001).fill('a') }, 'too many ids'],
     ['createToken', { name: 'x', scope: 'root' }, 'an unknown scope'],
     ['submitProgress', { progress: 101 }, 'more than all'],
+    ['askForHost', { host: 'localhost:3000' }, 'this machine'],
+    ['askForHost', { host: 'a.example/x' }, 'more than a host'],
     ['approve', null, 'nothing'],
     ['approve', [], 'an array'],
   ])('[RE-4] %s refuses %j: %s', (name, body) => {

@@ -140,6 +140,14 @@ export const routes = {
     bodySize: 'result',
     response: successSchema,
   }),
+  askForHost: post({
+    path: `${project}/tools/{tool_id}/hosts`,
+    summary: 'Ask whether a running command may reach a host that its card did not name.',
+    scopes: runner,
+    rate: 'runner',
+    body: fromRunner.hostBodySchema,
+    response: fromRunner.hostResponseSchema,
+  }),
   startExecution: post({
     path: `${project}/tools/{tool_id}/start`,
     summary: 'Claim a call before executing it.',

@@ -3,6 +3,7 @@ import { digestSchema, idSchema, instanceSchema, successSchema } from '../common
 import { executionStatusSchema } from '../execution-status.ts';
 import { jsonValueSchema } from '../json-value.ts';
 import { defaultLimits, sentLimitsSchema } from '../limits.ts';
+import { networkHost } from '../network-host.ts';
 import { machinePolicySchema } from '../policy-file.ts';
 import { commandOutputSchema } from '../progress.ts';
 import { customToolSchema } from '../tools/catalogue.ts';
@@ -115,6 +116,18 @@ export const progressBodySchema = z.strictObject({
   output: commandOutputSchema.nullable().default(null),
   runner_id: idSchema.optional(),
   instance: instanceSchema,
+});
+
+/** Body of `POST …/hosts`. The host is asked about by a call of `reach_host` in the same conversation (RN-5). */
+export const hostBodySchema = z.strictObject({
+  host: networkHost,
+  runner_id: idSchema.optional(),
+  instance: instanceSchema,
+});
+
+export const hostResponseSchema = successSchema.extend({
+  tool_id: idSchema.describe('The call of reach_host.'),
+  status: executionStatusSchema,
 });
 
 const calls = z.array(idSchema).max(2_000);

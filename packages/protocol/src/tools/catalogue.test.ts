@@ -25,6 +25,7 @@ const pinnedTools = [
   ['filesystem', 'copy_file', 'always', 'MEDIUM', false],
   ['filesystem', 'move_file', 'always', 'HIGH', false],
   ['command', 'execute_command', 'depends', 'MEDIUM', false],
+  ['command', 'reach_host', 'always', 'MEDIUM', false],
   ['shell', 'shell_exec', 'always', 'HIGH', false],
   ['shell', 'shell_background', 'always', 'HIGH', false],
   ['shell', 'shell_output', 'auto', 'LOW', true],
@@ -54,6 +55,7 @@ const pinnedFacts = {
   copy_file: 'edit files',
   move_file: 'move files',
   execute_command: 'execute anything',
+  reach_host: 'execute job',
   shell_exec: 'execute anything',
   shell_background: 'execute anything',
   shell_output: 'read nothing',
@@ -83,6 +85,7 @@ const pinnedParameters = {
   copy_file: 'source dest',
   move_file: 'source dest',
   execute_command: 'command args=[] timeout=30 network?',
+  reach_host: 'host tool_id',
   shell_exec: 'command cwd? timeout=30 network?',
   shell_background: 'command cwd?',
   shell_output: 'job_id',
@@ -112,6 +115,7 @@ const pinnedResults = {
   move_file: 'success path size changed_files',
   execute_command:
     'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? error? code?',
+  reach_host: 'success host',
   shell_exec:
     'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? error? code?',
   shell_background: 'success job_id',

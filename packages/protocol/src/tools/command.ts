@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
-import { networkParameter } from '../network-host.ts';
+import { networkHost, networkParameter } from '../network-host.ts';
 import { changesOfCommand, defineToolRow, shown } from './definition.ts';
 
 /** Events and lists contain the exit code even if they leave out the result. */
@@ -69,5 +69,21 @@ export const commandTools = [
     kind: 'execute',
     changes: 'anything',
     wants: ({ command, args }) => `run ${shown(command, args)}`,
+  }),
+  defineToolRow({
+    name: 'reach_host',
+    category: 'command',
+    description:
+      'Let a running command reach one more host. The runner makes this call when a command connects to a host that its card did not name; the connection waits for the decision.',
+    parameters: z.strictObject({
+      host: networkHost.describe('The host, with its port if that is not 80 or 443.'),
+      tool_id: z.string().min(1).max(64).describe('The call whose command wants to reach it.'),
+    }),
+    result: z.strictObject({ success: z.literal(true), host: z.string() }),
+    baseRisk: 'MEDIUM',
+    madeBy: 'runner',
+    kind: 'execute',
+    changes: 'job',
+    wants: ({ host }) => `reach ${shown(host)}`,
   }),
 ] as const;

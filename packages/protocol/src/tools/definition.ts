@@ -30,6 +30,8 @@ export interface ToolDefinition {
    * special files (PATH-5, PATH-6).
    */
   readonly baseRisk: RiskLevel;
+  /** The runner makes such calls itself. They are not offered to agents. */
+  readonly madeBy?: 'runner';
   /** Some calls are LOW although the base risk is higher. */
   readonly mayRunUnasked?: true;
   /** The tool kind of the Agent Client Protocol. Grants treat edits and deletions as classes of calls (AP-4). */

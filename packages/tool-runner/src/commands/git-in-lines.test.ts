@@ -118,6 +118,26 @@ describe.skipIf(cannotIsolate)('git in a shell line', () => {
     expect(person('branch', '--show-current')).toBe('topic\n');
   });
 
+  it('[VA-3] git leaves alone the empty folders that are there only while a command runs', async () => {
+    fixture.write('a.txt', 'one\n');
+    await exec('git add . && git commit -qm first');
+    fixture.write('b.txt', 'two\n');
+    fixture.write('.github/dependabot.yml', 'version: 2\n');
+    expect(await exec('git clean -nd')).toMatchObject({
+      stdout: 'Would remove .github/dependabot.yml\nWould remove b.txt\n',
+    });
+    expect(await exec('git stash -q -u && ls && git stash pop -q > /dev/null && cat b.txt')).toMatchObject({
+      success: true,
+      stdout: 'a.txt\ntwo\n',
+      stderr: '',
+    });
+    // A folder of that name that was there before is not ignored.
+    fixture.write('.vscode/settings.json', '{}\n');
+    expect(await exec('git add -A && git status --short')).toMatchObject({
+      stdout: 'A  .github/dependabot.yml\nA  .vscode/settings.json\nA  b.txt\n',
+    });
+  });
+
   it('[VA-3] configuration and hooks stay out of reach of every program of such a line', async () => {
     const config = readFileSync(join(fixture.root, '.git/config'), 'utf8');
     fixture.write('a.txt', 'one\n');

@@ -4,9 +4,12 @@ import { SecretFilter } from './secret-filter.ts';
 
 describe('[RN-5] what the agent learns about a network that it did not have', () => {
   it('names the refused hosts and how to ask for them', () => {
-    expect([refusedNotes(), refusedNotes([])]).toEqual([[], []]);
-    expect(refusedNotes(['a.example', 'b.example:8443'])).toEqual([
+    expect([refusedNotes(), refusedNotes({ refused: [], rejected: [] })]).toEqual([[], []]);
+    expect(refusedNotes({ refused: ['a.example', 'b.example:8443'] })).toEqual([
       'it wanted to reach a.example, b.example:8443, which its card did not name. To ask for that, call again with network: ["a.example","b.example:8443"] and what you named before',
+    ]);
+    expect(refusedNotes({ rejected: ['a.example'] })).toEqual([
+      'it wanted to reach a.example; the person was asked and did not allow it. Do not try that again unless they say so',
     ]);
   });
 

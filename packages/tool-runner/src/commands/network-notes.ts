@@ -1,10 +1,20 @@
 import { readNetworkHost } from '@countersign/protocol';
+import type { GatePass } from '../isolation/gate-pass.ts';
 
-/** One sentence about hosts that the network gate refused, if there are any. */
-export function refusedNotes(refused: readonly string[] = []): string[] {
-  if (refused.length === 0) return [];
+/** A sentence about hosts that the network gate refused, and one about those that the person did not allow. */
+export function refusedNotes({
+  refused = [],
+  rejected = [],
+}: Partial<Pick<GatePass, 'refused' | 'rejected'>> = {}): string[] {
+  const notes =
+    rejected.length === 0
+      ? []
+      : [
+          `it wanted to reach ${rejected.join(', ')}; the person was asked and did not allow it. Do not try that again unless they say so`,
+        ];
+  if (refused.length === 0) return notes;
   const note = `it wanted to reach ${refused.join(', ')}, which its card did not name. To ask for that, call again with network: ${JSON.stringify(refused)} and what you named before`;
-  return [note];
+  return [...notes, note];
 }
 
 /** How programs say that they could not reach a host. A refused connection is not among them: it may be the loopback. */

@@ -73,7 +73,6 @@ function failureOf(program: string, status: Ending['status'], times: CommandTime
 }
 
 /**
-/**
  * Returns what a command shares with the others of its conversation (RN-5): `/tmp` and the loopback. A LOW command shares
  * nothing, because it runs unasked: through a pipe, a link or a port it could make an approved job do what nobody approved.
  */
@@ -88,9 +87,9 @@ export const placeOf = async (
  * approved command may write in the workspace and has the network access that its card showed.
  */
 export const commandConfinement = (
-  { riskLevel, network }: Pick<CallContext, 'riskLevel' | 'network'>,
+  { riskLevel, network, askForHost }: Pick<CallContext, 'riskLevel' | 'network' | 'askForHost'>,
   writableGit: Confinement['writableGit'],
 ): Confinement =>
   riskLevel === 'LOW'
     ? { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true }
-    : { workspace: 'write', network, maskSensitive: false, writableGit };
+    : { workspace: 'write', network, askForHost, maskSensitive: false, writableGit };

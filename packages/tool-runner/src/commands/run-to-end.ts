@@ -91,12 +91,15 @@ export async function runToEnd(
   };
 }
 
+/** How often we look whether a command still waits for a decision. */
+const shortestWaitMs = 250;
+
 /**
  * Waits for `untilEnd`, and stops the program after the timeout or if the signal aborts. Returns whether it timed out.
  * Throws ExecutionCancelled, and what `untilEnd` throws.
  */
 export async function stopInTime(
-  starter: Pick<ProcessStarter, 'stop'>,
+  starter: Pick<ProcessStarter, 'stop'> & Partial<Pick<IsolatingStarter, 'networkUse'>>,
   child: ChildProcess,
   { timeoutSeconds, signal, onProcess }: StopOptions,
   untilEnd: () => Promise<void>,
@@ -106,8 +109,20 @@ export async function stopInTime(
     stopUnlessEnded(starter, child, () => {
       stopped ??= why;
     });
-  const timer = setTimeout(() => stop('timeout'), timeoutSeconds * 1_000);
-  onProcess?.({ process: child, timeout: timer });
+  const startedAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (ms: number): void => {
+    timer = setTimeout(look, ms);
+    onProcess?.({ process: child, timeout: timer });
+  };
+  // While the person decides about a host, the command's time does not pass.
+  const look = (): void => {
+    const heldMs = starter.networkUse?.(child)?.heldMs ?? 0;
+    const left = timeoutSeconds * 1_000 + heldMs - (performance.now() - startedAt);
+    if (heldMs > 0 && left > 0) wait(Math.max(left, shortestWaitMs));
+    else stop('timeout');
+  };
+  wait(timeoutSeconds * 1_000);
   const cancel = (): void => stop('cancelled');
   signal?.addEventListener('abort', cancel, { once: true });
   try {
@@ -163,7 +178,7 @@ export const notes = (starter: IsolatingStarter, child: ChildProcess, stderr: st
   [
     ...plantedNotes(starter.planted(child)),
     ...explainMissingPrograms(starter, stderr),
-    ...refusedNotes(starter.networkUse(child)?.refused),
+    ...refusedNotes(starter.networkUse(child)),
   ].map(asNote);
 
 const asNote = (note: string): string => `\n[Countersign: ${note}]\n`;

@@ -31,7 +31,7 @@ it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens
       hasSeccomp: false,
       gate: undefined,
       places: { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] },
-      protection: { readOnly: [], pinned: [] },
+      protection: { readOnly: [], pinned: [], standIns: [] },
       cwd: '',
     });
     const { stdout, stderr } = spawnSync(
@@ -49,7 +49,7 @@ it('[VA-2] a place to cover whose name is not UTF-8 is not left uncovered', () =
   const plan = {
     root: '/workspace',
     confinement: lookOnly,
-    files: { etc: '', emptyFile: '', emptyFolder: '', npmCache: '', bridge: '' },
+    files: { etc: '', emptyFile: '', emptyFolder: '', npmCache: '', ignoring: '', bridge: '' },
     system: [],
     node: undefined,
     shown,
@@ -62,7 +62,7 @@ it('[VA-2] a place to cover whose name is not UTF-8 is not left uncovered', () =
       specialFiles: [],
       linkedOutside: [],
     },
-    protection: { readOnly: [], pinned: [] },
+    protection: { readOnly: [], pinned: [], standIns: [] },
     cwd: '',
   };
   expect(() => bubblewrapArguments(plan)).toThrow('its name is not UTF-8; rename it');

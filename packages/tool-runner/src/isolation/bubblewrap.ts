@@ -10,6 +10,8 @@ import type { Confinement } from './isolated-process.ts';
 import { bridgePlace, gatePlace } from './network-gate.ts';
 import type { ShownFolders } from './program-view.ts';
 import {
+  ignoredByGit,
+  ignoringFile,
   isProgramFolder,
   maskedPlace,
   type PreparedFiles,
@@ -46,7 +48,7 @@ export interface IsolationPlan {
   /** Path of the network gate's socket file; undefined if the command has no network. */
   readonly gate: string | undefined;
   readonly places: SpecialPlaces;
-  readonly protection: Pick<Protection, 'readOnly' | 'pinned'>;
+  readonly protection: Pick<Protection, 'readOnly' | 'pinned' | 'standIns'>;
   /** Workspace-relative. */
   readonly cwd: string;
 }
@@ -138,7 +140,7 @@ const coverArguments = (
 ): string[] => ['--ro-bind', isFolder ? files.emptyFolder : files.emptyFile, path];
 
 function workspaceArguments({ root, confinement, files, places, protection }: IsolationPlan): string[] {
-  const { readOnly, pinned } = protection;
+  const { readOnly, pinned, standIns } = protection;
   if (places.missed !== undefined)
     throw new CountersignError('ISOLATION_UNAVAILABLE', {
       problem: `the workspace cannot be searched for secrets before each command: ${places.missed}`,
@@ -176,6 +178,7 @@ function workspaceArguments({ root, confinement, files, places, protection }: Is
     ...readOnly.flatMap((path) => ['--ro-bind', path, path]),
     ...outermost.flatMap((place) => coverArguments(files, place)),
     ...specialFiles.flatMap((path) => ['--ro-bind', files.emptyFile, path]),
+    ...(standIns.length === 0 ? [] : ['--ro-bind', ignoringFile(files, standIns), ignoredByGit]),
   ];
 }
 

@@ -29,6 +29,8 @@ export interface Protection {
   readonly readOnly: readonly string[];
   /** Folders that stay writable but cannot be moved away, so that no other folder can take their name. */
   readonly pinned: readonly string[];
+  /** The empty folders below the workspace's root that are there only meanwhile, workspace-relative. */
+  readonly standIns: readonly string[];
   /** Call this once, after all processes of the command have ended. */
   release(): Planted;
 }
@@ -115,6 +117,10 @@ export class ExecutingPlaceGuard {
             .flatMap((path) => resolveInside(this.#root, join(this.#root, path))),
         ),
       ],
+      standIns: namesBelow(
+        this.#root,
+        held.filter(({ made }) => made.length > 0),
+      ),
       release: () => this.#release(name, held),
     };
   }

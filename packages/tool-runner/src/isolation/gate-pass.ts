@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { hostAndPort, type NetworkAccess, namesHost, readNetworkHost } from '@countersign/protocol';
+import type { Confinement } from './isolated-process.ts';
 
 /** The user name in the URL of the proxy. */
 export const proxyUser = 'countersign';
 
-/** The result names this many refused hosts. */
+/** A command may ask for this many other hosts, and its result names as many. */
 const maxNamed = 20;
 
 /**
@@ -14,11 +15,20 @@ const maxNamed = 20;
 export class GatePass {
   readonly key = randomBytes(24).toString('hex');
   readonly #access: NetworkAccess;
+  readonly #askForHost: Confinement['askForHost'];
+  /** The hosts that were asked about, each once. */
+  readonly #asked = new Map<string, Promise<boolean>>();
+  #lastAsked: Promise<unknown> = Promise.resolve();
   readonly #refused = new Set<string>();
+  readonly #rejected = new Set<string>();
   readonly #onEnd: (pass: GatePass) => void;
+  #heldCount = 0;
+  #heldSince = 0;
+  #heldBefore = 0;
 
-  constructor(access: NetworkAccess, onEnd: (pass: GatePass) => void) {
+  constructor(access: NetworkAccess, askForHost: Confinement['askForHost'], onEnd: (pass: GatePass) => void) {
     this.#access = access;
+    this.#askForHost = askForHost;
     this.#onEnd = onEnd;
   }
 
@@ -36,13 +46,26 @@ export class GatePass {
     return Buffer.from(`${proxyUser}:${this.key}`).toString('base64');
   }
 
-  /** The hosts that the command wanted to reach and may not, as a call would name them. */
+  /** The hosts that the command wanted to reach and nobody was asked about, as a call would name them. */
   get refused(): readonly string[] {
     return [...this.#refused];
   }
 
-  /** Throws unless the card named this host. `isOwnPort`: the person opened this port of the machine itself. */
-  require(hostname: string, port: number, isOwnPort: boolean): void {
+  /** The hosts that the person was asked about and did not allow. */
+  get rejected(): readonly string[] {
+    return [...this.#rejected];
+  }
+
+  /** How long the command has waited for decisions. */
+  get heldMs(): number {
+    return this.#heldBefore + (this.#heldCount > 0 ? performance.now() - this.#heldSince : 0);
+  }
+
+  /**
+   * Throws unless the card named this host, or the person allows it now. `isOwnPort`: the person opened this port of the
+   * machine itself.
+   */
+  async require(hostname: string, port: number, isOwnPort: boolean): Promise<void> {
     if (this.#access === true) return;
     const hosts = this.#access === false ? [] : this.#access;
     const host = readNetworkHost(hostname);
@@ -50,7 +73,9 @@ export class GatePass {
     if (host === undefined) throw new Error(`${hostname} is not a host that commands can reach`);
     if (namesHost(hosts, host, port)) return;
     const wanted = hostAndPort(host, port);
-    if (this.#refused.size < maxNamed) this.#refused.add(wanted);
+    if (await this.#ask(wanted)) return;
+    if (this.#rejected.has(wanted))
+      throw new Error(`the person did not allow this command to reach ${wanted}`);
     throw new Error(
       `${wanted} is not among the hosts that this command may reach; call again with network: ["${wanted}"]`,
     );
@@ -58,6 +83,34 @@ export class GatePass {
 
   end(): void {
     this.#onEnd(this);
+  }
+
+  async #ask(wanted: string): Promise<boolean> {
+    const known = this.#asked.get(wanted);
+    if (known) return known;
+    if (!this.#askForHost || this.#asked.size >= maxNamed) {
+      if (this.#refused.size < maxNamed) this.#refused.add(wanted);
+      return false;
+    }
+    const ask = this.#askForHost;
+    // One card of a command at a time.
+    const asked = this.#hold(this.#lastAsked.then(() => ask(wanted)));
+    this.#lastAsked = asked;
+    this.#asked.set(wanted, asked);
+    const mayReach = await asked;
+    if (!mayReach) this.#rejected.add(wanted);
+    return mayReach;
+  }
+
+  async #hold(decided: Promise<boolean>): Promise<boolean> {
+    if (this.#heldCount === 0) this.#heldSince = performance.now();
+    this.#heldCount += 1;
+    try {
+      return await decided;
+    } finally {
+      this.#heldCount -= 1;
+      if (this.#heldCount === 0) this.#heldBefore += performance.now() - this.#heldSince;
+    }
   }
 }
 

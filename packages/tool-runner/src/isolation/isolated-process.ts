@@ -8,6 +8,8 @@ export interface Confinement {
   readonly workspace: 'none' | 'read' | 'write';
   /** True: any host. A list: only these hosts, through the network gate. */
   readonly network: NetworkAccess;
+  /** Called for each host that `network` does not name; the connection waits for the decision. */
+  readonly askForHost?: ((host: string) => Promise<boolean>) | undefined;
   /**
    * Which part of `.git` the program may write; only git itself gets this (VA-3). `data`: the workspace's own `.git`,
    * except configuration and hooks; planted files elsewhere are set aside. `everything`: any `.git`, except hooks; the

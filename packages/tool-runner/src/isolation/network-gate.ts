@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type Duplex, pipeline } from 'node:stream';
 import type { NetworkAccess } from '@countersign/protocol';
 import { GatePass, proxyUser } from './gate-pass.ts';
+import type { Confinement } from './isolated-process.ts';
 
 export interface NetworkGateOptions {
   /** Ports of this machine that commands may reach, such as that of the person's own registry. */
@@ -58,9 +59,9 @@ export class NetworkGate {
     this.#server.unref();
   }
 
-  /** Lets one command reach these hosts until its pass ends. */
-  admit(access: NetworkAccess): GatePass {
-    const pass = new GatePass(access, ({ credentials }) => this.#passes.delete(credentials));
+  /** Lets one command reach these hosts until its pass ends. `askForHost` decides about any other. */
+  admit(access: NetworkAccess, askForHost?: Confinement['askForHost']): GatePass {
+    const pass = new GatePass(access, askForHost, ({ credentials }) => this.#passes.delete(credentials));
     this.#passes.set(pass.credentials, pass);
     return pass;
   }
@@ -145,7 +146,7 @@ export class NetworkGate {
   }
 
   async #resolve(pass: GatePass, hostname: string, port: number): Promise<{ host: string; port: number }> {
-    pass.require(hostname, port, this.#reachable.has(port));
+    await pass.require(hostname, port, this.#reachable.has(port));
     const name = withoutBrackets(hostname);
     const found = await lookup(name, { all: true });
     const refused = await this.#refusedAddresses(port);

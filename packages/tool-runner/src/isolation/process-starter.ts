@@ -158,7 +158,7 @@ export class IsolatingStarter implements ProcessStarter {
   }
 
   /** Returns what a command did with its network: undefined if it had none, or has it without a gate. */
-  networkUse(child: ChildProcess): Pick<GatePass, 'refused' | 'secrets'> | undefined {
+  networkUse(child: ChildProcess): Pick<GatePass, 'refused' | 'rejected' | 'heldMs' | 'secrets'> | undefined {
     return this.#passes.get(child);
   }
 
@@ -258,7 +258,9 @@ export class IsolatingStarter implements ProcessStarter {
       confinement.workspace === 'write' && places.missed === undefined
         ? guard.protect(places, confinement)
         : unprotected;
-    const pass = confinement.network ? this.#openGate().admit(confinement.network) : undefined;
+    const pass = confinement.network
+      ? this.#openGate().admit(confinement.network, confinement.askForHost)
+      : undefined;
     const gatePort = place && this.#gatePorts.get(place);
     const isBridged = pass !== undefined && gatePort === undefined;
     try {
@@ -433,4 +435,9 @@ const mayUseUnixSockets = ({ workspace, network }: Confinement): boolean =>
 /** Limited because each hidden link is a mount. A copied tree may consist of hard links only. */
 const maxHiddenLinks = 500;
 const noPlaces: SpecialPlaces = { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] };
-const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };
+const unprotected: Protection = {
+  readOnly: [],
+  pinned: [],
+  standIns: [],
+  release: () => ({ setAside: [] }),
+};

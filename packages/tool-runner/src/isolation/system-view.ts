@@ -64,9 +64,10 @@ export function prepareFiles(folder: string, person: PersonName) {
     emptyFile: join(folder, 'empty-file'),
     emptyFolder: join(folder, 'empty-folder'),
     npmCache: join(folder, 'npm-cache'),
+    ignoring: join(folder, 'ignoring'),
     bridge: join(folder, 'bridge.cjs'),
   };
-  for (const made of [etc, files.emptyFolder, files.npmCache])
+  for (const made of [etc, files.emptyFolder, files.npmCache, files.ignoring])
     mkdirSync(made, { recursive: true, mode: 0o755 });
   const { getuid, getgid } = process;
   const ids = `${getuid?.() ?? 0}:${getgid?.() ?? 0}`;
@@ -76,6 +77,7 @@ export function prepareFiles(folder: string, person: PersonName) {
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
     hosts: '127.0.0.1 localhost countersign\n::1 localhost countersign\n',
     gitconfig: gitConfiguration(person),
+    [ignoredByGit.slice('/etc/'.length)]: '',
   };
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(etc, name), text);
   writeFileSync(files.emptyFile, '');
@@ -90,10 +92,21 @@ export function prepareFiles(folder: string, person: PersonName) {
   return files;
 }
 
+/** Git's own list of what it ignores, in isolation: the folders that are there only while a command runs (VA-3). */
+export const ignoredByGit = '/etc/countersign-ignored';
+
+/** Returns a file with that list. Git would otherwise fail to remove these folders (`git stash -u`, `git clean`). */
+export function ignoringFile(files: PreparedFiles, folders: readonly string[]): string {
+  const path = join(files.ignoring, folders.join(',').replaceAll('/', '+'));
+  if (!existsSync(path)) writeFileSync(path, folders.map((folder) => `/${folder}/\n`).join(''));
+  return path;
+}
+
 function gitConfiguration({ name, email }: PersonName): string {
   const quoted = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&').replace(/[\n\0]/g, ' ')}"`;
   const lines = [name && `name = ${quoted(name)}`, email && `email = ${quoted(email)}`].filter(Boolean);
-  return lines.length === 0 ? '' : `[user]\n\t${lines.join('\n\t')}\n`;
+  const user = lines.length === 0 ? '' : `[user]\n\t${lines.join('\n\t')}\n`;
+  return `${user}[core]\n\texcludesFile = ${ignoredByGit}\n`;
 }
 
 /** Returns the bubblewrap arguments for the system's programs and some configuration. */

@@ -67,6 +67,7 @@ export const englishApproval = {
     commands: (program: string) => `harmless ${program} commands`,
     command: (command: string) => `the command ${command}`,
     git: 'harmless git commands, commits and new branches',
+    host: (host: string) => `network access to ${host}`,
     folder: (folder: string) => `changes under ${folder}`,
     file: (path: string) => `changes to ${path}`,
     deletedFolder: (folder: string) => `deleting files under ${folder}`,

@@ -29,6 +29,11 @@ export const englishCalls = {
     copy_file: { plan: 'Copy {object}', doing: 'Copying {object}', done: 'Copied {object}' },
     move_file: { plan: 'Move {object}', doing: 'Moving {object}', done: 'Moved {object}' },
     execute_command: { plan: 'Run {object}', doing: 'Running {object}', done: 'Ran {object}' },
+    reach_host: {
+      plan: 'Connect a running command to {object}',
+      doing: 'Connecting a running command to {object}',
+      done: 'Connected a running command to {object}',
+    },
     shell_exec: { plan: 'Run {object}', doing: 'Running {object}', done: 'Ran {object}' },
     shell_background: { plan: 'Start {object}', doing: 'Starting {object}', done: 'Started {object}' },
     shell_output: {

@@ -52,6 +52,7 @@ export const englishReasons = {
   // Commands
   'NET-1': 'asks for network access',
   'NET-2': 'asks for network access to any host',
+  'NET-3': 'a running command wants to reach a host that its card did not name',
   'SENS-8': 'could read secrets',
   'CMD-PROGRAM': '"{program}" is not one of the programs that may run without a shell',
   'no-program-can-receive': 'no program can receive it',

@@ -21,6 +21,11 @@ export const russianCalls: typeof englishCalls = {
     copy_file: { plan: 'Скопировать {object}', doing: 'Копирует {object}', done: 'Скопирован {object}' },
     move_file: { plan: 'Переместить {object}', doing: 'Перемещает {object}', done: 'Перемещён {object}' },
     execute_command: { plan: 'Выполнить {object}', doing: 'Выполняет {object}', done: 'Выполнено {object}' },
+    reach_host: {
+      plan: 'Соединить выполняемую команду с {object}',
+      doing: 'Соединяет выполняемую команду с {object}',
+      done: 'Выполняемая команда соединена с {object}',
+    },
     shell_exec: { plan: 'Выполнить {object}', doing: 'Выполняет {object}', done: 'Выполнено {object}' },
     shell_background: { plan: 'Запустить {object}', doing: 'Запускает {object}', done: 'Запущено {object}' },
     shell_output: {

@@ -15,7 +15,7 @@ import type { ServerParts } from '../server-parts.ts';
 /** What runners report: claim, progress, result, heartbeat (EX-4 to EX-7). */
 export function runnerHandlers(parts: ServerParts) {
   const { store } = parts;
-  const { dispatcher, policies } = parts.engine;
+  const { dispatcher, hostRequests, policies } = parts.engine;
   return {
     async submitResult({ caller, params, body: sent }) {
       const { tool_id } = params;
@@ -34,6 +34,12 @@ export function runnerHandlers(parts: ServerParts) {
       const speaker = await reportingRunner(parts, caller, params, body);
       await dispatcher.progress(inProject(caller, params), params.tool_id, { ...body, ...speaker });
       return { success: true };
+    },
+
+    async askForHost({ caller, params, body }) {
+      const asked = { ...body, ...(await reportingRunner(parts, caller, params, body)) };
+      const { id, status } = await hostRequests.ask(inProject(caller, params), params.tool_id, asked);
+      return { success: true, tool_id: id, status };
     },
 
     async startExecution({ caller, params, body }) {
