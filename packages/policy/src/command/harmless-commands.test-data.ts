@@ -28,6 +28,10 @@ export const NOT_COVERED = [
   'uv run --with x pytest',
   'uv run bash',
   'yarn test=x',
+  'npx prettier --write .github/workflows/ci.yml',
+  'npx prettier --write ./.vscode/tasks.json',
+  'eslint --fix .git/hooks',
+  'ruff format .envrc',
   '/usr/bin/git status',
   '',
 ];

@@ -1,3 +1,4 @@
+import { executingPlaces } from '../executing-places.ts';
 import { harmlessBuilders, listedProgram, pytestOptions, startingPrefixes } from './harmless-builders.ts';
 import { harmlessGit } from './harmless-git.ts';
 
@@ -223,6 +224,9 @@ export function isHarmlessCommand(spelled: readonly (string | undefined)[]): boo
 
 function hasOnlyListedWords(entry: HarmlessCommand, words: readonly string[]): boolean {
   if (entry.options === 'any') return true;
+  // A formatter changes the files that it is given (VA-3).
+  if (harmlessBuilders.includes(entry) && words.some((word) => executingPlaces.find(word) !== undefined))
+    return false;
   const listed = new Set(entry.options?.split(/\s+/) ?? []);
   let operands = 0;
   for (let at = 0; at < words.length; at++) {

@@ -209,6 +209,19 @@ export const compiledTools: readonly BuildTool[] = [
     high: 'rebar3 hex publish',
   },
   {
+    names: 'dune lein crystal',
+    builds: 'build test runtest fmt clean check compile eastwood spec format',
+    medium: 'dune build; dune runtest; lein test; crystal spec',
+    high: 'dune exec x; lein deploy; lein run; crystal eval 1; dune install',
+  },
+  {
+    names: 'prove bats luacheck ansible-lint xcodebuild',
+    always: true,
+    code: '-e --exec -P -M -S --source --config --load-from-test -xcconfig',
+    medium: 'prove -l t; bats tests; luacheck .; ansible-lint; xcodebuild -scheme App test',
+    high: "prove -e 'sh -c id' t; prove -Pevil t; xcodebuild -xcconfig x test",
+  },
+  {
     names: 'flutter dart',
     builds: 'test analyze format fix build run compile doctor gen-l10n devices clean',
     network: 'pub create upgrade',

@@ -147,6 +147,28 @@ export const scriptTools: readonly BuildTool[] = [
     high: 'ruff server; ruff clean',
   },
   {
+    names: 'uvicorn gunicorn hypercorn daphne',
+    always: true,
+    code: '-c --config --log-config --env-file',
+    medium:
+      'uvicorn app.main:app --reload; gunicorn app:app -b 127.0.0.1:8000; .venv/bin/uvicorn app.main:app',
+    high: 'gunicorn -c evil.py app:app; uvicorn --env-file=x app:app',
+  },
+  {
+    names: 'flask fastapi streamlit',
+    values: '-A --app',
+    builds: 'run dev routes',
+    code: '-e --env-file',
+    medium: 'flask run; flask --app app.main run --debug; fastapi dev src/main.py; streamlit run main.py',
+    high: 'flask shell; flask db upgrade; fastapi deploy; fastapi cloud x',
+  },
+  {
+    names: 'mkdocs sqlfluff',
+    builds: 'build serve lint fix format parse',
+    medium: 'mkdocs build --strict; sqlfluff lint migrations',
+    high: 'mkdocs gh-deploy; sqlfluff render x',
+  },
+  {
     names: 'tox nox',
     always: true,
     needsNetwork: true,
