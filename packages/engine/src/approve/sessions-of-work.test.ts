@@ -1,4 +1,5 @@
-import type { JsonObject, OfferedScope } from '@countersign/protocol';
+import type { JsonObject } from '@countersign/engine';
+import type { OfferedScope } from '@countersign/protocol';
 import { digest, EngineFixture, type Listener } from '@countersign/testing';
 import { expect, it } from 'vitest';
 import { sessionsOfWork } from './sessions-of-work.test-data.ts';

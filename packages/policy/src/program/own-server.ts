@@ -4,7 +4,7 @@ import { optionTable, parseOptions } from './options.ts';
 import type { CommandRule } from './rules.ts';
 
 /** `curl localhost:3000`: asks a server that the conversation itself has started, on a loopback of its own. */
-export const asksOwnServer: CommandRule = {
+const asksOwnServer: CommandRule = {
   id: 'CMD-CURL-1',
   risk: 'MEDIUM',
   why: 'asks a server on the loopback of this conversation',

@@ -87,8 +87,6 @@ export const NAMED = [
   'readlink -f .env',
   'realpath .env',
   'ls -la .env | head -3',
-  'chmod 600 .env',
-  'chmod --reference=.env a.txt',
 ];
 
 /** Lines that change who may use a sensitive file, or take its rights as a model. */
