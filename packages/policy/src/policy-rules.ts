@@ -12,7 +12,7 @@ import {
   type ToolCall,
 } from '@countersign/protocol';
 import type { CallAssessment, SimpleCommand } from './call-assessment.ts';
-import { isHarmlessCommand, isHarmlessVariable } from './command/harmless-commands.ts';
+import { isHarmlessCommand, isHarmlessVariable, isStartedByHarmless } from './command/harmless-commands.ts';
 import { executingPlaces } from './executing-places.ts';
 import { expandedLength, type Glob, parseGlob } from './glob.ts';
 import { lineManual } from './program/line-manuals.ts';
@@ -146,7 +146,12 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
       // `harmless_only` never narrows a rule that denies or asks.
       if (rule.effect !== 'allow') return !words || matchesAnyCommand(words, assessment.commands);
       const commands = rule.harmless_only ? commandsOf(call, assessment) : assessment.commands;
-      return (!words || commands.length > 0) && commands.every(coversCommand);
+      return (
+        (!words || commands.length > 0) &&
+        commands.every(
+          (command) => coversCommand(command) || (words && isStartedByHarmless(command.words, commands)),
+        )
+      );
     },
     coveredCommands(call, assessment) {
       const isAllowing = rule.effect === 'allow' && coversRest(call, assessment);

@@ -1,5 +1,6 @@
 import type { ToolCall } from '@countersign/protocol';
 import type { CallAssessment, SimpleCommand } from './call-assessment.ts';
+import { isStartedByHarmless } from './command/harmless-commands.ts';
 import { type CompiledRule, isRecursive } from './policy-rules.ts';
 
 /** Limits the size of the event that sends these rules to a runner. */
@@ -29,13 +30,17 @@ export function uniteAllowRules<Rule extends CompiledRule>(
   return needed.size <= MOST_RULES ? [...needed] : [];
 }
 
-/** The commands of a line that a rule must cover: all but those that only read what they name. */
+/** The commands of a line that a rule must cover: all but those that only read what they name, or that another one starts. */
 export function commandsToCover(
   { commands, operands }: CallAssessment,
   onlyReads: (command: SimpleCommand) => boolean,
 ): readonly SimpleCommand[] {
   const writesFiles = operands.some(({ use }) => use === 'write');
-  return commands.filter((command) => writesFiles || !namesFiles(command) || !onlyReads(command));
+  return commands.filter(
+    (command) =>
+      !isStartedByHarmless(command.words, commands) &&
+      (writesFiles || !namesFiles(command) || !onlyReads(command)),
+  );
 }
 
 /**

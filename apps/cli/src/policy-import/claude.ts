@@ -45,13 +45,13 @@ function wantedBy(rule: string, effect: Effect): Wanted {
       if (about !== undefined && tool !== 'Edit' && effect === 'allow') return unknown('not_consulted');
       return about === undefined
         ? { kind: 'edit', glob: '**', only: tool === 'Write' ? 'write_file' : 'edit_file' }
-        : file('edit', about);
+        : file('edit', about, effect);
     case 'Read':
     case 'Glob':
     case 'Grep':
     case 'LS':
       if (about !== undefined && tool !== 'Read' && effect === 'allow') return unknown('not_consulted');
-      return about === undefined ? { kind: 'read', glob: '**' } : file('read', about);
+      return about === undefined ? { kind: 'read', glob: '**' } : file('read', about, effect);
     case 'WebFetch':
     case 'WebSearch':
       return unknown('no_web');
@@ -66,8 +66,10 @@ function command(text: string): Wanted {
   return { kind: 'command', text, wildcards: true };
 }
 
-function file(kind: 'edit' | 'read', pattern: string): Wanted {
-  const glob = gitignoreGlob(pattern, { rooted: true });
+/** Braces stand for themselves there. A rule that denies may also mean what they mean here. */
+function file(kind: 'edit' | 'read', pattern: string, effect: Effect): Wanted {
+  const literal = effect === 'allow' ? pattern.replace(/[{}]/g, '\\$&') : pattern;
+  const glob = gitignoreGlob(literal, { rooted: true });
   return glob === undefined ? unknown('outside') : { kind, glob };
 }
 

@@ -34,11 +34,16 @@ function ofTool(tool: string, value: unknown, file: string): ForeignRule[] {
     return [{ file, text: `${tool}: ${value}`, effect, wanted: wholeTool(tool, effect) }];
   }
   const patterns = Object.entries(objectAt(value, file, `permission.${tool}`));
-  const hasAllow = patterns.some(([, action]) => action === 'allow');
-  return patterns.map(([pattern, action]): ForeignRule => {
+  const matchesAll = (pattern: string): boolean => /^\*+(\/\*+)?$/.test(pattern);
+  return patterns.map(([pattern, action], index): ForeignRule => {
     const effect = effectOf(action, file, `${tool}.${pattern}`);
     const text = `${tool}: ${pattern}: ${String(action)}`;
-    const isAll = /^\*+(\/\*+)?$/.test(pattern);
+    const isAll = matchesAll(pattern);
+    const later = patterns.slice(index + 1);
+    const hasAllow = later.some(([, other]) => other === 'allow');
+    // The last that matches counts, so a later one for everything takes back what this one allows.
+    if (effect === 'allow' && later.some(([other, then]) => matchesAll(other) && then !== 'allow'))
+      return { file, text, effect, wanted: unknown('asks_anyway') };
     // Deny beats allow here, so a denial of everything would take the exceptions with it.
     if (isAll && effect === 'deny' && hasAllow)
       return { file, text, effect, wanted: unknown('denial_with_exceptions') };

@@ -13,10 +13,13 @@ export function gitignoreGlob(pattern: string, { rooted }: { readonly rooted: bo
   return isInRoot && !folder.includes('/') ? `./${folder}` : folder;
 }
 
-/** A pattern in which `*` stands for any text, slashes too. */
+/** A pattern in which `*` stands for any text, slashes too, and brackets and braces for themselves: `app/[id]/page.tsx`. */
 export function textGlob(pattern: string): string | undefined {
   if (/^(~|\/|\$HOME|[A-Za-z]:)/.test(pattern) || pattern.split('/').includes('..')) return undefined;
-  const parts = pattern.replace(/^\.\//, '').split('/');
+  const parts = pattern
+    .replace(/^\.\//, '')
+    .replace(/[\\[\]{}]/g, '\\$&')
+    .split('/');
   const made = parts.flatMap((part, index) => {
     if (/^\*+$/.test(part)) return ['**'];
     // `docs/*.md` is any .md below docs; a name without a slash is found at any depth already.
@@ -27,7 +30,7 @@ export function textGlob(pattern: string): string | undefined {
 
 /** Adds everything below the path, in case it is a folder. For rules that deny. */
 export function withContents(glob: string): string {
-  if (/\*$|[{}]/.test(glob)) return glob;
+  if (/\*$|(?<!\\)[{}]/.test(glob)) return glob;
   const anywhere = glob.includes('/') ? glob : `**/${glob}`;
   return `{${anywhere},${anywhere}/**}`;
 }

@@ -317,6 +317,37 @@ it('rules of opencode: the last that matches counts there, the strictest here', 
   `);
 });
 
+it.each([
+  [{ bash: { 'git *': 'allow', '*': 'ask' } }, []],
+  [{ bash: { 'git *': 'allow', '*': 'deny' } }, ['deny {execute_command,shell_exec,shell_background} ']],
+  [
+    { edit: { 'docs/**': 'allow', '*': 'deny', 'src/a.ts': 'allow' } },
+    ['allow {write_file,edit_file} src/a.ts'],
+  ],
+  [{ bash: { '*': 'ask', 'git *': 'allow' } }, ['allow * git *']],
+])('an opencode rule for everything takes back what stands before it: %j', (permission, expected) => {
+  const found = translated(readOpencode(JSON.stringify({ permission }), 'opencode.json'));
+  expect(found.map(([, , , rules]) => rules).filter((rules) => rules !== '')).toEqual(expected);
+});
+
+it('brackets and braces mean what they meant: opencode has only * and ?, Claude Code no braces', () => {
+  const permission = { edit: { 'app/[id]/{a,b}.tsx': 'allow', 'app/[slug].ts': 'deny' } };
+  expect(lines(readOpencode(JSON.stringify({ permission }), 'opencode.json'))).toMatchInlineSnapshot(`
+    "
+    edit: app/[id]/{a,b}.tsx: allow · narrower · high_asks · allow {write_file,edit_file} app/\\[id\\]/\\{a,b\\}.tsx
+    edit: app/[slug].ts: deny · exact ·  · deny {write_file,edit_file,create_directory,copy_file,move_file,delete_file,execute_command,shell_exec,shell_background} {app/\\[slug\\].ts,app/\\[slug\\].ts/**}
+    "
+  `);
+  expect(
+    lines(claude({ allow: ['Edit(src/{a,b}.ts)'], deny: ['Edit(src/{a,b}.ts)'] })),
+  ).toMatchInlineSnapshot(`
+    "
+    Edit(src/{a,b}.ts) · exact ·  · deny {write_file,edit_file,create_directory,copy_file,move_file,delete_file,execute_command,shell_exec,shell_background} src/{a,b}.ts
+    Edit(src/{a,b}.ts) · narrower · high_asks · allow {write_file,edit_file} src/\\{a,b\\}.ts
+    "
+  `);
+});
+
 it('rules of VS Code: commands by their beginning, simple expressions, and globs of edits', () => {
   const settings = `{
   // comment

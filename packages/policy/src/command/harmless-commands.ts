@@ -1,3 +1,5 @@
+import { executingPlaces } from '../executing-places.ts';
+import { harmlessBuilders, listedProgram, pytestOptions, startingPrefixes } from './harmless-builders.ts';
 import { harmlessGit } from './harmless-git.ts';
 
 /**
@@ -10,7 +12,7 @@ export interface HarmlessCommand {
   readonly command: string;
   /**
    * The options as they must be spelled, or `any`. `-m=` takes a value, glued or as the next word; `--color[=]` only a glued
-   * one; `-#` is a number such as `-5`; `--x=y` is that whole word.
+   * one, or none; `-#` is a number such as `-5`; `--x=y` is that whole word.
    */
   readonly options?: string;
   /** Every operand must match this. If left out, any word may be an operand. */
@@ -68,6 +70,13 @@ const npm: readonly HarmlessCommand[] = [
     mostOperands: 0,
     covers: ['npm audit', 'npm audit --json'],
     doesNotCover: ['npm audit fix'],
+  },
+  {
+    command: 'npm pack',
+    options: '--dry-run --json',
+    mostOperands: 0,
+    covers: ['npm pack', 'npm pack --dry-run'],
+    doesNotCover: ['npm pack lodash', 'npm pack --pack-destination=x'],
   },
   ...['view', 'info', 'show'].map(
     (name): HarmlessCommand => ({
@@ -132,8 +141,7 @@ const python: readonly HarmlessCommand[] = ['python', 'python3'].flatMap((progra
   },
   {
     command: `${program} -m pytest`,
-    options: `-q -v -x -s -l -k= -m= -r= --maxfail= --tb= --lf --ff --co --collect-only --no-header --durations=
-      --disable-warnings --color=`,
+    options: pytestOptions,
     operand: /^[^@]/,
     covers: [`${program} -m pytest`, `${program} -m pytest -xq tests -k login --tb=short`],
     doesNotCover: [`${program} -m pytest -p x`, `${program} -m pytest -c x.ini`, `${program} -m pytest @x`],
@@ -156,6 +164,7 @@ export const harmlessCommands: readonly HarmlessCommand[] = [
   node,
   ...python,
   ...readers,
+  ...harmlessBuilders,
   {
     command: 'find',
     options: `-name= -iname= -path= -ipath= -type= -size= -mtime= -mmin= -maxdepth= -mindepth= -newer= -empty -print -print0 -prune
@@ -176,9 +185,33 @@ const byCommand = new Map(harmlessCommands.map((entry) => [entry.command, entry]
 /** The most words in any `command`. */
 const MAX_COMMAND_WORDS = Math.max(...harmlessCommands.map(({ command }) => command.split(' ').length));
 
+/**
+ * Whether a command is only what a harmless one starts: `vitest run` of `npx vitest run`. The lists know the wrapper together
+ * with what it starts.
+ */
+export function isStartedByHarmless(
+  words: readonly (string | undefined)[],
+  commands: readonly { readonly words: readonly (string | undefined)[] }[],
+): boolean {
+  return commands.some(
+    (other) =>
+      other.words.length > words.length &&
+      wrapperWords(other.words) === other.words.length - words.length &&
+      other.words.slice(-words.length).every((word, at) => word === words[at]) &&
+      isHarmlessCommand(other.words),
+  );
+}
+
+/** How many words come before the program that a listed wrapper starts; 0 if the command is none. */
+function wrapperWords([first, second]: readonly (string | undefined)[]): number {
+  if (first === 'npx') return 1;
+  return startingPrefixes.includes(`${first} ${second}`) ? 2 : 0;
+}
+
 /** Whether a grant by program covers this command. The entry with the longest matching `command` decides. */
-export function isHarmlessCommand(words: readonly (string | undefined)[]): boolean {
-  if (!words.every((word) => word !== undefined)) return false; // a word is only known at run time
+export function isHarmlessCommand(spelled: readonly (string | undefined)[]): boolean {
+  if (!spelled.every((word) => word !== undefined)) return false; // a word is only known at run time
+  const words = spelled.map((word, at) => (at === 0 ? listedProgram(word) : word));
   for (let length = Math.min(MAX_COMMAND_WORDS, words.length); length > 0; length--) {
     const beginning = words.slice(0, length);
     const entry = beginning.some((word) => word.includes(' '))
@@ -191,6 +224,9 @@ export function isHarmlessCommand(words: readonly (string | undefined)[]): boole
 
 function hasOnlyListedWords(entry: HarmlessCommand, words: readonly string[]): boolean {
   if (entry.options === 'any') return true;
+  // A formatter changes the files that it is given (VA-3).
+  if (harmlessBuilders.includes(entry) && words.some((word) => executingPlaces.find(word) !== undefined))
+    return false;
   const listed = new Set(entry.options?.split(/\s+/) ?? []);
   let operands = 0;
   for (let at = 0; at < words.length; at++) {
@@ -219,16 +255,13 @@ function findListedOption(
   word: string,
   listed: ReadonlySet<string>,
 ): { readonly takesNext: boolean } | undefined {
-  if (listed.has(word) && !word.endsWith('=')) return { takesNext: false };
+  if ((listed.has(word) && !word.endsWith('=')) || listed.has(`${word}[=]`)) return { takesNext: false };
   // A lone dash is standard input to many programs.
   if (word === '-') return undefined;
   if (listed.has(`${word}=`)) return { takesNext: true };
-  if (word.startsWith('--')) {
-    const name = word.slice(0, word.indexOf('='));
-    return word.includes('=') && (listed.has(`${name}=`) || listed.has(`${name}[=]`))
-      ? { takesNext: false }
-      : undefined;
-  }
+  const name = word.slice(0, Math.max(0, word.indexOf('=')));
+  if (name !== '' && (listed.has(`${name}=`) || listed.has(`${name}[=]`))) return { takesNext: false };
+  if (word.startsWith('--')) return undefined;
   if (/^-\d+$/.test(word)) return listed.has('-#') ? { takesNext: false } : undefined;
   for (let at = 1; at < word.length; at++) {
     const letter = `-${word[at]}`;

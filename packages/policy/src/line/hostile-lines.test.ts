@@ -45,6 +45,8 @@ it.each([
   'rg --glob=.env.* KEY',
   "rg KEY --iglob '*.pem' | head",
   "git diff -- '.env*'",
+  'tree --fromfile .env',
+  'tree --fromtabfile .env | head',
 ])('[VA-2] refuses a pattern that picks sensitive files: %s', (line) => {
   expect({ line, decision: decide(line) }).toEqual({ line, decision: 'REJECT' });
 });

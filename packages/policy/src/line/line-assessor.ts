@@ -107,6 +107,7 @@ export class LineAssessor {
       notes.unknownWords(texts);
       judgement.judge(notes.list);
     } else judgement.raise(rules.unknownProgram, name);
+    for (const variable of command.otherVariables) judgement.raise(rules.givenVariable, variable);
     // For rules on paths (RK-5): a pattern may pick any file of its folder.
     for (const { text, isPattern } of args)
       if (isPattern) judgement.noteFolder(text.slice(0, text.search(/[*?[]/)).replace(/[^/]*$/, '') || '.');

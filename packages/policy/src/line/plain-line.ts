@@ -13,6 +13,7 @@ import {
 } from 'unbash';
 import { isHarmlessVariable } from '../command/harmless-commands.ts';
 import type { PathValidator } from '../path-validator.ts';
+import { hasKnownValue } from '../shell/known-values.ts';
 import { type PlainVariables, type PlainWord, readPlainWord } from './plain-word.ts';
 
 /** One program call of a plain line: every word is known, but for what a pattern matches. */
@@ -22,6 +23,8 @@ export interface PlainCommand {
   readonly directories: readonly string[];
   /** Variables that it is given in front of its name. */
   readonly variables: readonly string[];
+  /** Those that may change what it does: their name is in no table. */
+  readonly otherVariables: readonly string[];
   /** Where its standard input comes from. */
   readonly input: 'nothing' | 'pipe' | 'text' | 'file';
 }
@@ -232,6 +235,7 @@ class PlainReader {
 
   #command(node: Command, scope: Scope, input: Input): void {
     const variables: string[] = [];
+    const otherVariables: string[] = [];
     const assignments = node.prefix.filter((part) => part.type === 'Assignment');
     const given = this.#redirects(node.redirects, scope);
     if (!node.name) {
@@ -247,9 +251,13 @@ class PlainReader {
       return;
     }
     for (const { name, value, append, index } of assignments) {
-      if (value.type !== 'Word' || append || index || !isKnownVariable(name)) throw new NotPlain();
-      this.#words(value, scope);
+      if (value.type !== 'Word' || append || index) throw new NotPlain();
+      const [word = EMPTY, ...more] = this.#words(value, scope);
       variables.push(name);
+      if (isKnownVariable(name)) continue;
+      if (more.length > 0 || word.isPattern || !this.#mayBeGiven(name, word.text, scope))
+        throw new NotPlain();
+      otherVariables.push(name);
     }
     const words = [
       ...this.#words(node.name, scope),
@@ -272,10 +280,22 @@ class PlainReader {
       /^(source|\.)$/.test(program.text) && args.length === 1 && ACTIVATE_SCRIPT.test(args[0]?.text ?? '');
     if (program.text === 'export' && exportsKnown(args)) return;
     if (CHANGES_SHELL.has(program.text) && !activates) throw new NotPlain();
-    if (/^(echo|printf|sed|awk|gawk|mawk|jq|seq)$/.test(program.text) || given === 'text') this.#texts++;
+    if (/^(echo|printf|sed|awk|gawk|mawk|jq|seq|curl)$/.test(program.text) || given === 'text') this.#texts++;
     const edits = program.text === 'sed' && args.some(({ text }) => /^(-[a-zA-Z]*i|--in-place)/.test(text));
     if (program.text === 'tee' || edits) this.#writes++;
-    this.#add(words, scope, given ?? input, variables);
+    this.#add(words, scope, given ?? input, variables, otherVariables);
+  }
+
+  /** A switch such as `USE_CACHE=1`, or a value that is known to do no harm. */
+  #mayBeGiven(name: string, value: string, { directories }: Scope): boolean {
+    if (name === 'PYTHONPATH')
+      return (
+        hasKnownValue(name, value) &&
+        value
+          .split(':')
+          .every((folder) => directories.every((directory) => this.#paths.check(folder, directory).ok))
+      );
+    return hasKnownValue(name, value) || isSwitch(name, value);
   }
 
   #add(
@@ -283,9 +303,10 @@ class PlainReader {
     { directories }: Scope,
     input: Input,
     variables: readonly string[],
+    otherVariables: readonly string[] = [],
   ): void {
     if (this.#commands.length >= MAX_COMMANDS) throw new NotPlain();
-    this.#commands.push({ words, directories, input, variables });
+    this.#commands.push({ words, directories, input, variables, otherVariables });
   }
 
   /** The directories after a `cd`. Through a link, `..` of bash and of the kernel differ, so that is not plain. */
@@ -408,6 +429,12 @@ const PROJECT_VARIABLES =
   /^((VITE|NEXT_PUBLIC|REACT_APP|TEST|E2E|APP)_\w+|\w+_(URL|PORT|HOST|LEVEL|DEBUG|ENV|SEED|TIMEOUT))$/;
 const TOOL_VARIABLES =
   /^(NPM|PNPM|YARN|COREPACK|PIP|UV|POETRY|CARGO|RUST\w*|GIT|NODE|PYTHON\w*|PYTEST|GO\w*|BUNDLE|GEM|RUBY\w*|PERL\w*|MAVEN|GRADLE|LD|DYLD|BASH|SSH|JAVA|JDK|DOTNET|NUGET|COMPOSER|HTTPS?|ALL|NO|DOCKER|MAKE\w*|CMAKE|CC|CXX|GCC|LLVM|VITE_NODE|VITEST|JEST|PLAYWRIGHT|ELECTRON|XDG)_/;
+
+/** Turns something on or off, or counts. What it is for, only the project knows. */
+const isSwitch = (name: string, value: string): boolean =>
+  /^[A-Z][A-Z0-9]*(_[A-Za-z0-9]+)*$/.test(name) &&
+  /^(\d{1,6}|true|false|yes|no|on|off)$/.test(value) &&
+  !TOOL_VARIABLES.test(name);
 
 /** Whether a command may be given this variable. The shell's own warnings name those that execute or load code. */
 const isKnownVariable = (name: string): boolean =>

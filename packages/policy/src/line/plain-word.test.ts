@@ -104,6 +104,18 @@ describe('[VA-6] the words of a plain line', () => {
     expect(made).toHaveLength(read.length);
   });
 
+  it('are those of bash where a here-document in quotes is the text', () => {
+    const texts = [
+      `"$(cat <<'EOF'\nfix: read (the) date\n\n- it's {a,b} #12; rm -rf *\nEOF\n)"`,
+      `"x$(cat <<'A'\n\n\nA\n  )y"`,
+      `"$(cat <<'A'\nA\n)"`,
+      `"$(cat <<"A"\n b \nAA\n\nA\n)" c`,
+    ];
+    const read = texts.map(plainWords);
+    expect(read).not.toContain(undefined);
+    expect(read).toEqual(bashWords(texts));
+  });
+
   it.each([
     ['$HOME'],
     ['"$x"'],

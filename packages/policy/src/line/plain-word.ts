@@ -50,8 +50,10 @@ function hasUnclearSequence(text: string): boolean {
 /** A `$` before one of these, or at the end, is an ordinary character. Before any other it may begin an expansion. */
 const AFTER_PLAIN_DOLLAR = /^[\s/|.,)}\\%+=:;^~\]]?$/;
 const VARIABLE = /^\$(?:\{([a-zA-Z_]\w*)\}|([a-zA-Z_]\w*))/;
-/** Unknown, but a number: the status of the last command or pipeline. */
-const STATUS = /^\$(?:\?|\{\?\}|\{PIPESTATUS\[\d\]\})/;
+/** Unknown, but a number: the status of the last command or pipeline, and how many processors there are. */
+const NUMBER = /^\$(?:\?|\{\?\}|\{PIPESTATUS\[\d\]\}|\(nproc\))/;
+/** `$(cat <<'EOF' … )`, as agents write the message of a commit. Its body is looked at separately. */
+const QUOTED_TEXT = /^\$\(cat <<(['"])(\w+)\1\n([\s\S]*)/;
 
 class WordReader {
   readonly #raw: string;
@@ -135,15 +137,32 @@ class WordReader {
     return false;
   }
 
+  /**
+   * A here-document within quotes whose text bash takes as it is. It may have no sign that an older bash, which looks for the
+   * end of a substitution by its parentheses alone, could take for the beginning of another expansion.
+   */
+  #readQuotedText(rest: string): boolean {
+    const [whole = '', , delimiter = '', after = ''] = QUOTED_TEXT.exec(rest) ?? [];
+    const end = `\n${after}`.indexOf(`\n${delimiter}\n`);
+    if (whole === '' || end < 0) return false;
+    const text = after.slice(0, end);
+    const close = /^\s*\)/.exec(after.slice(end + delimiter.length))?.[0];
+    if (close === undefined || /[$`\\"]/.test(text)) return false;
+    this.#text += text.replace(/\n+$/, '');
+    this.#at += whole.length - after.length + end + delimiter.length + close.length;
+    return true;
+  }
+
   #readDollar({ quoted }: { quoted: boolean }): boolean {
     const rest = this.#raw.slice(this.#at);
-    const status = STATUS.exec(rest)?.[0];
-    if (status !== undefined) {
+    const number = NUMBER.exec(rest)?.[0];
+    if (number !== undefined) {
       this.#hasNumber = true;
       this.#text += '0';
-      this.#at += status.length;
+      this.#at += number.length;
       return true;
     }
+    if (quoted && rest.startsWith('$(')) return this.#readQuotedText(rest);
     const named = VARIABLE.exec(rest);
     if (named) {
       const value = this.#variables.get((named[1] ?? named[2]) as string);

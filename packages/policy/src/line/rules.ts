@@ -6,7 +6,7 @@ export const unknownProgram: CommandRule = {
   id: 'LINE-1',
   risk: 'HIGH',
   why: 'is a program without a table of what it may do, so it may do anything your account can do',
-  matches: ['frobnicate', 'ls && ./x', 'ls; bash x.sh', 'curl x', './ls'],
+  matches: ['frobnicate', 'ls && ./x', 'ls; bash x.sh', 'curl x', 'curl -L localhost', './ls'],
   doesNotMatch: ['ls', 'make test', '/usr/bin/ls'],
 };
 
@@ -52,6 +52,35 @@ export const imitatesDecision: CommandRule = {
     'grep a b; echo Risk:HIGH',
   ],
   doesNotMatch: ['echo approved', 'echo low risk', "grep -n 'Risk: LOW' README.md"],
+};
+
+export const givenVariable: CommandRule = {
+  id: 'LINE-7',
+  risk: 'MEDIUM',
+  why: 'is given a variable that may change what it does',
+  matches: [
+    'USE_CACHE=1 ls',
+    'RIPGREP_CONFIG_PATH=1 rg foo',
+    'PYTHONPATH=src:. python3 -m pytest',
+    'NODE_OPTIONS=--max-old-space-size=4096 npm run build',
+    "RUSTFLAGS='-D warnings --cfg loom' cargo test",
+    'GOFLAGS=-mod=mod go build ./...',
+  ],
+  doesNotMatch: [
+    'CI=1 ls',
+    'CARGO_TERM_COLOR=always cargo test',
+    'USE_CACHE=maybe make',
+    'PYTHONPATH=/etc python3 -m pytest',
+    'PYTHONPATH=../x python3 -m pytest',
+    'PYTHONPATH=src/../../x python3 -m pytest',
+    'NODE_OPTIONS=--require=./x npm test',
+    "NODE_OPTIONS='--no-warnings -r ./x' npm test",
+    "RUSTFLAGS='-C linker=./x' cargo build",
+    'GOFLAGS=-toolexec=./x go build',
+    'PYTHONWARNINGS=error::x.Y python3 a.py',
+    'GIT_SSL_NO_VERIFY=1 git log',
+    'NODE_TLS_REJECT_UNAUTHORIZED=0 node a.js',
+  ],
 };
 
 export const readsUnmasked: CommandRule = {

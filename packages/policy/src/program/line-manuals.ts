@@ -7,6 +7,7 @@ import { manuals } from './manuals.ts';
 import { nameReaders } from './name-readers.ts';
 import type { Manual, Notes } from './notes.ts';
 import { optionTable, parseOptions } from './options.ts';
+import { isOwnServerCall, ownServer } from './own-server.ts';
 import { type CommandRule, onlyPrints } from './rules.ts';
 import { fd, jq, rg } from './searchers.ts';
 import { sed } from './sed.ts';
@@ -161,13 +162,14 @@ const findManual = (program: string): Manual | undefined =>
 /** The manual for one call of a shell line; undefined if no table knows the program. */
 export function lineManual([program = '', ...args]: readonly string[]): Manual | undefined {
   const name = SYSTEM_PROGRAM.exec(program)?.[1] ?? program;
-  return asksVersion([name, ...args]) ? versionQuestion : findManual(name);
+  if (asksVersion([name, ...args])) return versionQuestion;
+  return isOwnServerCall([name, ...args]) ? ownServer : findManual(name);
 }
 
 /** Rules of programs that only shell lines may use, for the documentation and for the test that runs their examples. */
 export const lineProgramRules: readonly CommandRule[] = [
   ...new Set([
-    ...readers.filter((manual) => manual !== grep).flatMap(({ rules }) => rules),
+    ...[...readers, ownServer].filter((manual) => manual !== grep).flatMap(({ rules }) => rules),
     ...Object.values(buildRules),
   ]),
 ];

@@ -96,7 +96,9 @@ const tree: Manual = {
   read(args, notes) {
     notes.raise(onlyReads);
     const operands = notes.options(args, treeTable);
-    for (const { text } of operands) notes.path(text, 'name');
+    // With --fromfile it prints the lines of its operands.
+    const use = args.some((word) => /^--from/.test(word)) ? 'read' : 'name';
+    for (const { text } of operands) notes.path(text, use);
     if (operands.length === 0) notes.path('.', 'name');
   },
 };

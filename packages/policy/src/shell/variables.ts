@@ -1,5 +1,6 @@
 import type { Assignment, Word } from 'unbash';
 import { expandAgain, readAsName, readAsNumber, readIndex, splitName } from './evaluated-text.ts';
+import { hasKnownValue } from './known-values.ts';
 import { checkFile } from './operands.ts';
 import type { ShellRun } from './shell-run.ts';
 import { MAX_VALUES } from './shell-state.ts';
@@ -124,6 +125,8 @@ function noteVariable(run: ShellRun, name: string, texts: readonly string[]): vo
     run.findings.warn(warnings.codeVariable, name);
   } else if (/^PS[0124]$/.test(name)) {
     for (const text of texts) expandAgain(run, text);
+  } else if (texts.length > 0 && texts.every((text) => hasKnownValue(name, text))) {
+    return;
   } else if (LOADER.test(name) || NPM_SETTING.test(name)) {
     run.findings.warn(warnings.loaderVariable, name);
     if (name === 'BASH_ENV' || name === 'ENV') for (const text of texts) noteStartFile(run, text);

@@ -2,6 +2,7 @@
 import { unpackers } from '../program/file-operands.ts';
 import { changesGit } from '../program/git/git-call.ts';
 import { hasHole } from '../program/marks.ts';
+import { isOwnServerCall } from '../program/own-server.ts';
 import { readProgram } from '../program/read-program.ts';
 import { wordList } from '../text.ts';
 import type { ProgramCall } from './shell-run.ts';
@@ -235,6 +236,10 @@ const hasArgument =
   ({ args }: ProgramCall): boolean =>
     args.some((word) => pattern.test(word));
 
+const sendsOrSkipsChecks = hasArgument(
+  /^(-[a-zA-Z]*[dFTkK].*|--(data.*|form.*|upload-file|insecure|config|json|post-(data|file).*|body-(data|file).*|no-check-certificate|execute|use-askpass.*))$/,
+);
+
 /** Whether a call unpacks an archive into the workspace root, or into a place that is only known at run time. */
 function unpacksIntoRoot({ run, name, args }: ProgramCall): boolean {
   return readProgram([name, ...args])
@@ -287,18 +292,17 @@ export const programWarnings: readonly ProgramWarning[] = [
     why: 'sends or fetches data over the network',
     programs: wordList(`curl wget fetch aria2c http https xh httpie nc ncat netcat socat telnet ftp lftp sftp
       scp rclone tftp`),
-    matches: ['curl https://x/y.json', 'wget http://h', 'scp a h:b'],
-    doesNotMatch: ['cat curl.md'],
+    when: ({ name, args }) => !isOwnServerCall([name, ...args]),
+    matches: ['curl https://x/y.json', 'wget http://h', 'scp a h:b', 'curl $x localhost:3000'],
+    doesNotMatch: ['cat curl.md', 'curl -s localhost:3000'],
   },
   {
     id: 'SHW-36',
     why: 'sends data from this machine or skips checks of the connection',
     programs: ['curl', 'wget'],
-    when: hasArgument(
-      /^(-[a-zA-Z]*[dFTkK].*|--(data.*|form.*|upload-file|insecure|config|json|post-(data|file).*|body-(data|file).*|no-check-certificate|execute|use-askpass.*))$/,
-    ),
+    when: (call) => !isOwnServerCall([call.name, ...call.args]) && sendsOrSkipsChecks(call),
     matches: ['curl -d @a http://h', 'curl -k https://h', 'wget --post-file=a http://h', 'curl -F f=@a h'],
-    doesNotMatch: ['curl -fsSL https://h', 'wget -q http://h'],
+    doesNotMatch: ['curl -fsSL https://h', 'wget -q http://h', 'curl -d a=b localhost:3000'],
   },
   {
     id: 'SHW-37',

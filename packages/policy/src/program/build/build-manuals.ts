@@ -59,6 +59,8 @@ function operandsOf(
 }
 
 const OTHER_SOURCE = /^(git\+|https?:|ssh:|git@|file:)/;
+/** What deno runs without the project naming it. `deno add npm:x` writes it into deno.json. */
+const DENO_MODULE = /^(npm|jsr|data|https?):/;
 /** `example.com/x@latest`: go runs and installs it without the project naming it. `go get` writes it into go.mod. */
 const GO_MODULE = /^[\w.-]+\.[\w-]+\/\S+@\w/;
 
@@ -85,6 +87,7 @@ function toolManual(tool: BuildTool): Manual {
       for (const [index, word] of args.entries())
         if (givesOption(word, code) && !/^(-p)?no:/.test(word === '-p' ? (args[index + 1] ?? '') : word))
           notes.raise(rules.bringsCode, word);
+      for (const word of args) if (tool.codeWithin?.test(word)) notes.raise(rules.bringsCode, word);
       // A makefile or a script from standard input.
       if (tool.tasks && args.some((word) => /^(-|-f-|--file=-|--makefile=-)$/.test(word)))
         notes.raise(rules.bringsCode, '-');
@@ -119,6 +122,8 @@ function toolManual(tool: BuildTool): Manual {
         for (const { text } of more)
           if (OTHER_SOURCE.test(text) || (first.text !== 'get' && GO_MODULE.test(text)))
             notes.raise(rules.otherSource, text);
+      if (tool.names === 'deno' && !lists.network.has(first.text))
+        for (const { text } of more) if (DENO_MODULE.test(text)) notes.raise(rules.otherSource, text);
     },
   };
 
@@ -132,7 +137,8 @@ function toolManual(tool: BuildTool): Manual {
       if (tool.runsOnline) notes.raise(rules.installsForProject, name);
       const [program] = operandsOf(rest, values);
       noteProgram(program ? rest.slice(program.at) : [], notes);
-    } else if (!tool.tasks) notes.raise(rules.unknownSubcommand, name);
+    } else if (tool.starts) noteProgram([name, ...rest], notes);
+    else if (!tool.tasks) notes.raise(rules.unknownSubcommand, name);
   }
 }
 
@@ -140,7 +146,14 @@ function toolManual(tool: BuildTool): Manual {
 function noteTask(text: string, notes: Notes): void {
   const [, variable, value = ''] = /^([\w.-]+)[+:?]?=(.*)$/s.exec(text) ?? [];
   if (variable !== undefined) {
-    if (/^(SHELL|MAKEFLAGS|MAKE|GNUMAKEFLAGS|\.SHELLFLAGS)$/.test(variable) || /[$`!|;&<>\n]/.test(value))
+    const [program = '', ...words] = value.split(/\s+/);
+    const name = program.slice(program.lastIndexOf('/') + 1);
+    if (
+      /^(SHELL|MAKEFLAGS|MAKE|GNUMAKEFLAGS|\.SHELLFLAGS)$/.test(variable) ||
+      /[$`!|;&<>\n]/.test(value) ||
+      // `PYTHON=python3` names an interpreter, `CC='sh -c id'` what it is to do.
+      (words.length > 0 && (isShell(name) || isInterpreter(name) || STARTS_PROGRAMS.test(name)))
+    )
       notes.raise(rules.bringsCode, text);
   } else if (SENDING_TASK.test(text)) notes.raise(rules.sendsAway, text);
   else if (/\s|;/.test(text)) notes.raise(rules.bringsCode, text);

@@ -31,8 +31,12 @@ export interface BuildTool {
   readonly forAccount?: (subcommand: string, words: readonly string[]) => boolean;
   /** Without a subcommand it builds, or installs. */
   readonly alone?: 'builds' | 'network';
+  /** The first word that is no subcommand is a program that it starts: `c8 mocha`. */
+  readonly starts?: true;
   /** Options that bring code of their own, or another program to start. */
   readonly code?: string;
+  /** Words that do so in their value: `-DCMAKE_C_COMPILER=./x`. */
+  readonly codeWithin?: RegExp;
   /** Examples, which a test runs: MEDIUM without network, MEDIUM with it, HIGH. */
   readonly medium?: string;
   readonly online?: string;

@@ -8,16 +8,18 @@ export const compiledTools: readonly BuildTool[] = [
     tasks: true,
     alone: 'builds',
     code: '--eval -E',
-    medium: 'make; make -j4 test; make -C sub all; make -f build.mk lint; make CC=gcc V=1; make -j 4',
-    high: "make deploy; make publish; make --eval='x:;id' x; make -E x; make SHELL=/x; make X='$(shell id)'; make docker-push",
+    medium:
+      'make; make -j4 test; make -C sub all; make -f build.mk lint; make CC=gcc V=1; make -j 4; make PYTHON=python3 CC="ccache gcc"',
+    high: "make deploy; make publish; make --eval='x:;id' x; make -E x; make SHELL=/x; make X='$(shell id)'; make docker-push; make CC='sh -c id'; make PYTHON='python3 -c 1'; make CC='/usr/bin/env x'",
   },
   {
     names: 'cmake',
     always: true,
     code: '-E -P --install-prefix',
+    codeWithin: /^(-D\s*)?\w+_(COMPILER|LAUNCHER|LINKER|PROGRAM|AR)(:\w+)?=.*\//,
     medium:
-      'cmake -S . -B build; cmake --build build -j 4; cmake . -DCMAKE_BUILD_TYPE=Debug; cmake --preset dev',
-    high: 'cmake -E rm -rf src; cmake -P x.cmake',
+      'cmake -S . -B build; cmake --build build -j 4; cmake . -DCMAKE_BUILD_TYPE=Debug; cmake --preset dev; cmake -B build -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER_LAUNCHER=ccache',
+    high: 'cmake -E rm -rf src; cmake -P x.cmake; cmake -B build -DCMAKE_C_COMPILER=./x; cmake -DCMAKE_C_COMPILER_LAUNCHER:STRING=src/x .',
   },
   {
     names: 'ctest',
@@ -90,13 +92,14 @@ export const compiledTools: readonly BuildTool[] = [
     builds: 'build test vet fmt run generate list doc clean fix',
     network: 'get install mod work',
     code: '-exec -toolexec -vettool',
+    codeWithin: /-extld=/,
     // `./cmd/x` is of the workspace, `example.com/x` is not.
     forAccount: (subcommand, words) => subcommand === 'install' && words.some((word) => !/^[-.]/.test(word)),
     medium:
       'go build ./...; go test ./... -run TestX; go vet ./...; go run ./cmd/app; go fmt ./...; go list ./...',
     online:
       'go get example.com/x; go get example.com/x@latest; go mod tidy; go install ./...; go mod download',
-    high: 'go env -w GOFLAGS=x; go tool x; go test -exec ./x ./...; go build -toolexec=./x; go bug; go run example.com/x@latest; go run example.com/x@v1; go install example.com/x; go install example.com/x@v1',
+    high: 'go build -ldflags=-extld=./x; go env -w GOFLAGS=x; go tool x; go test -exec ./x ./...; go build -toolexec=./x; go bug; go run example.com/x@latest; go run example.com/x@v1; go install example.com/x; go install example.com/x@v1',
   },
   {
     names: 'gofmt goimports golines gofumpt staticcheck revive errcheck ineffassign',
@@ -152,8 +155,9 @@ export const compiledTools: readonly BuildTool[] = [
       dependency:resolve dependency:go-offline spotless:check spotless:apply checkstyle:check spring-boot:run exec:java
       help:effective-pom versions:display-dependency-updates fmt:format quarkus:dev process-resources`,
     every: true,
+    codeWithin: /^-D(maven\.ext\.class\.path|jvm|(\w+\.)*argLine|exec\.\w+)=/,
     online: 'mvn test; mvn -q clean package; ./mvnw verify; mvn -pl core test',
-    high: 'mvn deploy; mvn release:perform; mvn exec:exec; mvn clean deploy',
+    high: 'mvn -Dmaven.ext.class.path=x test; mvn test -DargLine=-javaagent:x.jar; mvn deploy; mvn release:perform; mvn exec:exec; mvn clean deploy',
   },
   {
     names: 'gradle gradlew ./gradlew',
@@ -163,8 +167,9 @@ export const compiledTools: readonly BuildTool[] = [
     alone: 'network',
     needsNetwork: true,
     code: '-I --init-script',
+    codeWithin: /^-D(org\.gradle\.(jvmargs|java\.home))=/,
     online: './gradlew build; gradle test --tests A; ./gradlew :app:lint; ./gradlew clean test --info',
-    high: './gradlew publish; gradle uploadArchives; gradle -I x.gradle build',
+    high: 'gradle -Dorg.gradle.java.home=./x test; gradle -Dorg.gradle.jvmargs=-javaagent:x test; ./gradlew publish; gradle uploadArchives; gradle -I x.gradle build',
   },
   {
     names: 'sbt',
@@ -202,6 +207,19 @@ export const compiledTools: readonly BuildTool[] = [
     network: 'get-deps deps upgrade install',
     medium: 'rebar3 eunit; gleam test',
     high: 'rebar3 hex publish',
+  },
+  {
+    names: 'dune lein crystal',
+    builds: 'build test runtest fmt clean check compile eastwood spec format',
+    medium: 'dune build; dune runtest; lein test; crystal spec',
+    high: 'dune exec x; lein deploy; lein run; crystal eval 1; dune install',
+  },
+  {
+    names: 'prove bats luacheck ansible-lint xcodebuild',
+    always: true,
+    code: '-e --exec -P -M -S --source --config --load-from-test -xcconfig',
+    medium: 'prove -l t; bats tests; luacheck .; ansible-lint; xcodebuild -scheme App test',
+    high: "prove -e 'sh -c id' t; prove -Pevil t; xcodebuild -xcconfig x test",
   },
   {
     names: 'flutter dart',

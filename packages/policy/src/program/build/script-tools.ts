@@ -64,11 +64,11 @@ export const scriptTools: readonly BuildTool[] = [
     network: 'install add cache outdated',
     code: '--location --import-map-url --preload --allow-scripts',
     medium: 'deno test; deno lint; deno fmt --check; deno task build; deno run -A src/a.ts',
-    online: 'deno cache src/a.ts; deno install',
-    high: "deno eval '1'; deno publish; deno upgrade; deno task deploy; deno repl",
+    online: 'deno cache src/a.ts; deno install; deno add npm:chalk jsr:@std/path',
+    high: "deno run -A npm:cowsay; deno run jsr:@a/b; deno compile https://example.com/x.ts; deno eval '1'; deno publish; deno upgrade; deno task deploy; deno repl",
   },
   {
-    names: `tsc vue-tsc svelte-check eslint prettier stylelint oxlint oxfmt jest mocha ava tap nyc c8 uvu karma webpack rollup
+    names: `tsc vue-tsc svelte-check eslint prettier stylelint oxlint oxfmt jest mocha ava tap uvu karma webpack rollup
       esbuild tsup tsdown unbuild parcel swc babel knip madge depcheck syncpack publint attw cspell typedoc jsdoc api-extractor
       html-validate htmlhint standard xo ts-prune dependency-cruiser depcruise jscpd size-limit remark textlint sass lessc postcss
       tailwindcss openapi-typescript graphql-codegen relay-compiler vsce-check lint-staged commitlint rspack tstyche tsd
@@ -78,6 +78,15 @@ export const scriptTools: readonly BuildTool[] = [
     medium: `tsc --noEmit; eslint . --fix; prettier --check src; jest --coverage; mocha tests/a.js; webpack --mode production;
       npx tsc -p .; npx eslint src; npx jest -t name; npx --no-install prettier --write .; npx --no -- eslint src; pnpm exec eslint .; ./node_modules/.bin/eslint .; node_modules/.bin/tsc`,
     high: 'npx -y prettier .; npx eslint@8 .; npx cowsay; npx -p x eslint; npx --package=x tsc; npx -c id; npx; npx ./x',
+  },
+  {
+    names: 'nyc c8',
+    values: '--reporter -n --include -x --exclude -e --extension -t --temp-dir',
+    builds: 'report check-coverage merge instrument',
+    starts: true,
+    code: '-r --require -i --hook-require',
+    medium: 'nyc mocha; npx c8 node --test; c8 --reporter text npm test; npx nyc report; c8 vitest run',
+    high: 'nyc sh -c id; npx c8 curl x; npx nyc bash -c id; c8 node -e 1; nyc -r ./x mocha; c8',
   },
   {
     names:
@@ -90,7 +99,8 @@ export const scriptTools: readonly BuildTool[] = [
     code: '--globalSetup-code',
     medium: `vitest run; npx vitest run src/a.test.ts; biome check --write .; npx vite build; next build; nx test core; turbo run build; npx turbo lint;
       npx biome ci; npx nx affected -t test; vitest --coverage; npx cypress run; astro check`,
-    high: 'next deploy; lerna publish; nx release; npx turbo deploy',
+    refused: 'exec run-commands create',
+    high: 'next deploy; lerna publish; nx release; npx turbo deploy; npx lerna exec -- rm -rf x; nx exec -- rm x; lerna exec rm; lerna create x',
   },
   {
     names: 'playwright',
@@ -137,6 +147,28 @@ export const scriptTools: readonly BuildTool[] = [
     high: 'ruff server; ruff clean',
   },
   {
+    names: 'uvicorn gunicorn hypercorn daphne',
+    always: true,
+    code: '-c --config --log-config --env-file',
+    medium:
+      'uvicorn app.main:app --reload; gunicorn app:app -b 127.0.0.1:8000; .venv/bin/uvicorn app.main:app',
+    high: 'gunicorn -c evil.py app:app; uvicorn --env-file=x app:app',
+  },
+  {
+    names: 'flask fastapi streamlit',
+    values: '-A --app',
+    builds: 'run dev routes',
+    code: '-e --env-file',
+    medium: 'flask run; flask --app app.main run --debug; fastapi dev src/main.py; streamlit run main.py',
+    high: 'flask shell; flask db upgrade; fastapi deploy; fastapi cloud x',
+  },
+  {
+    names: 'mkdocs sqlfluff',
+    builds: 'build serve lint fix format parse',
+    medium: 'mkdocs build --strict; sqlfluff lint migrations',
+    high: 'mkdocs gh-deploy; sqlfluff render x',
+  },
+  {
     names: 'tox nox',
     always: true,
     needsNetwork: true,
@@ -171,8 +203,9 @@ export const scriptTools: readonly BuildTool[] = [
     medium: 'pip list; pip show requests; pip freeze; pip check; .venv/bin/pip list',
     online:
       'pip install -r requirements.txt; pip install -e .; pip3 install requests; python3 -m pip install x',
-    forAccount: (subcommand, words) => subcommand === 'install' && words.includes('--user'),
-    high: 'pip install --user x; pip install -i https://example.com/ x; pip config set a b; pip install git+https://example.com/x; pip install https://example.com/x.whl; pip cache purge',
+    forAccount: (subcommand, words) =>
+      subcommand === 'install' && words.some((word) => /^--(user|break-system-packages)$/.test(word)),
+    high: 'pip install --user x; pip install --break-system-packages x; pip install -i https://example.com/ x; pip config set a b; pip install git+https://example.com/x; pip install https://example.com/x.whl; pip cache purge',
   },
   {
     names: 'uv',
@@ -182,10 +215,12 @@ export const scriptTools: readonly BuildTool[] = [
     network: 'sync lock add remove pip',
     runs: 'run',
     code: '--index --default-index --index-url -i --extra-index-url --with --with-editable --with-requirements --find-links -f',
+    forAccount: (subcommand, words) =>
+      subcommand === 'pip' && words.some((word) => /^--(system|break-system-packages)$/.test(word)),
     medium: 'uv tree; uv venv; uv build',
     online:
       'uv sync; uv lock; uv add x; uv pip install -e .; uv run pytest -q; uv run ruff check; uv run python scripts/gen.py; uv run --frozen mypy src',
-    high: 'uv publish; uv tool install x; uv run --with evil pytest; uv run rm -rf x; uv self update; uv run python -c 1; uv pip install -i https://example.com x',
+    high: 'uv pip install --system x; uv publish; uv tool install x; uv run --with evil pytest; uv run rm -rf x; uv self update; uv run python -c 1; uv pip install -i https://example.com x',
   },
   {
     names: 'poetry pdm pipenv hatch rye',
