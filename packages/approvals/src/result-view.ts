@@ -90,6 +90,7 @@ const views: Views = {
   shell_background: ({ job_id }) => facts({ job_id }),
   shell_output: jobOutput,
   shell_kill: ({ exit_code }) => facts({ exit_code }),
+  reach_host: ({ host }) => facts({ host }),
   read_file: readFileView,
   write_file: changed,
   edit_file: changed,
