@@ -200,8 +200,9 @@ it.skipIf(cannotIsolate)(
     writeFileSync(join(fixture.configFolder, 'runner.json'), JSON.stringify(settings), { mode: 0o600 });
     const handler = realHandler();
     const fetching = async (at: number): Promise<unknown> => {
-      const command = `curl -s http://127.0.0.1:${at}/ || echo refused`;
-      const signal = await approved(handler, 'shell_exec', { command });
+      // Without this parameter, curl asks the loopback of the conversation and needs no network.
+      const params = { command: `curl -s http://127.0.0.1:${at}/ || echo refused`, network: true };
+      const signal = await approved(handler, 'shell_exec', params);
       return (await handler.handleToolExecutionSignal({ ...signal, tool_id: `fetch ${at}`, network: true }))
         .output;
     };

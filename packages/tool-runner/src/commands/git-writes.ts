@@ -14,8 +14,8 @@ const alsoInLines = new Set(
 );
 /** A new branch at the current commit checks out nothing. */
 const newBranch = /^(switch|checkout)( -q)? (-c|--create|-qc|-b|-qb) [^ -][^ ]*$/;
-/** Commands that change the index, but no file. */
-const unstages = /^(reset( (--mixed|--soft|-q))*( HEAD)?( -- .*)?|restore (--staged|-S) .*)$/;
+/** Commands that change the index, or what the branch points to, but no file. */
+const unstages = /^(reset( (--mixed|--soft|-q))*( [^ -][^ ]*)*( -- .*)?|restore (--staged|-S) .*)$/;
 
 /** What `git` with these arguments may write of `.git`, alone (VA-3). */
 export function writesOfGit([subcommand = '']: readonly string[]): Confinement['writableGit'] {

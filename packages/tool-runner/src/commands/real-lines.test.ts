@@ -143,7 +143,7 @@ describe.skipIf(cannotIsolate).each(Object.entries(realProjects))(
     /** Runs an approved line with the risk and the network that its card shows. */
     async function runIsolated(command: string): Promise<{ outcome: Outcome; result: object }> {
       const params = { command, timeout: 200 };
-      const { verdict } = runner.verdict.decide('shell_exec', params);
+      const { verdict, details } = runner.verdict.decide('shell_exec', params);
       if (isRefused(verdict)) {
         const outcome = { exitCode: null, stdout: '', tree: stateOf(name, isolated) };
         return { outcome, result: { error: verdict.message } };
@@ -154,6 +154,7 @@ describe.skipIf(cannotIsolate).each(Object.entries(realProjects))(
         sessionId: 'session-1',
         riskLevel: verdict.decision,
         network: verdict.network,
+        details,
         signal: new AbortController().signal,
         onProgress: () => {},
         changes: { begin: () => {} },
