@@ -17,6 +17,7 @@ import type { ExecutionQueue } from './execution-queue.ts';
 import type { Executor, ToolResult } from './executor.ts';
 import type { FileChange } from './files/file-snapshot.ts';
 import type { Journal } from './journal/journal.ts';
+import type { Land } from './layers/landing.ts';
 import type { Logger } from './logger.ts';
 import { readMachinePolicy } from './machine-policy.ts';
 import type { HeldHosts } from './network/held-hosts.ts';
@@ -54,6 +55,7 @@ export interface CallExecutionDeps {
   readonly queue: ExecutionQueue;
   readonly previews: CallPreviews;
   readonly heldHosts: HeldHosts;
+  readonly land: Land | undefined;
   readonly decide: OwnVerdict['decide'];
   readonly executorOf: (tool: string) => Executor | undefined;
   /** Called when the call has ended; `report` is undefined if nothing is reported to the server. */
@@ -199,8 +201,8 @@ export class CallExecution {
     call: ToolCall,
     how: { risk: RiskLevel; network: boolean; base?: string; details: PolicyDecision['details'] },
   ): Promise<ToolResult> {
-    const { api, logger, journal } = this.#deps;
-    const { tool_id: toolId, tool_name, attempt, session_id: sessionId } = this.signal;
+    const { api, logger, journal, land } = this.#deps;
+    const { tool_id: toolId, tool_name, attempt, session_id: sessionId, run_id } = this.signal;
     logger.info(`Tool execution started: ${toolId}, ${tool_name}`, { call: toolId, tool: tool_name });
     const progress = new ProgressSender(api, toolId, logger);
     const ask = api.askForHost?.bind(api);
@@ -226,10 +228,11 @@ export class CallExecution {
               throw new CountersignError('JOURNAL_UNAVAILABLE', {
                 problem: `${tool_name} was started as harmless`,
               });
-            journal.recordChanges(toolId, attempt, changes, this.signal.run_id ?? undefined);
+            journal.recordChanges(toolId, attempt, changes, run_id ?? undefined);
             this.#made = changes;
           },
         },
+        land: land && ((landing) => land({ toolId, attempt, runId: run_id ?? undefined, ...landing })),
       });
       logger.debug(`Tool result: ${toolId}`, { call: toolId, result });
       return result;

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { CallAssessment } from '@countersign/policy';
 import type { BuiltInToolName, JsonValue, NetworkAccess, RiskLevel, ToolCall } from '@countersign/protocol';
 import type { ChangeRecorder } from './files/file-snapshot.ts';
+import type { Landed, LandingRequest } from './layers/landing.ts';
 
 export interface CallContext {
   readonly toolId: string;
@@ -24,7 +25,14 @@ export interface CallContext {
   readonly onProcess?: ((running: RunningProcess) => void) | undefined;
   /** Journals the changes of a call before they are made (RN-3). */
   readonly changes: ChangeRecorder;
+  /** Lands what a command wrote in its layer (RN-12). Without it commands run without layers. */
+  readonly land?: LandCall | undefined;
 }
+
+/** Lands the effects of one call. */
+export type LandCall = (
+  landing: Pick<LandingRequest, 'upper' | 'layerId' | 'effects' | 'result'>,
+) => Promise<Landed>;
 
 export interface RunningProcess {
   readonly process: ChildProcess;

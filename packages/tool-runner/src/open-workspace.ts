@@ -22,6 +22,7 @@ import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import type { Planted } from './isolation/executing-place-guard.ts';
 import { IsolatingStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
+import type { Land } from './layers/landing.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { CallNetwork } from './network/call-network.ts';
@@ -107,6 +108,7 @@ export interface WorkspaceParts {
   readonly builtIn: BuiltInTools;
   readonly heldHosts: HeldHosts;
   readonly journal: Journal;
+  readonly land: Land | undefined;
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
   readonly readableSecrets: () => readonly string[];
@@ -217,6 +219,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
         isCustomCall(call) ? custom.digest(call) : builtIn.base(call, decision),
     },
     journal,
+    land: undefined,
     clock,
     readableSecrets: () => starter.readableSecrets(),
     settings: chosen,

@@ -4,8 +4,11 @@ import type { CommandChanges } from './commands/workspace-changes.ts';
 
 /** The call was cancelled by the person or because the runner ends. */
 export class ExecutionCancelled extends CountersignError {
-  constructor() {
+  /** `dropped`: how many changes of a command did not land because of it (RN-11). */
+  constructor(dropped?: number) {
     super('EXECUTION_CANCELLED', {});
+    if (dropped)
+      this.message = `${this.message} Nothing that it wrote landed: ${dropped} changes were dropped.`;
   }
 }
 

@@ -23,6 +23,12 @@ const folders = z
   .max(100)
   .default([]);
 
+/** By the name of a program, without its folder. */
+const programSettings = z.record(
+  z.string().regex(/^[^/]+$/, 'not the name of a program'),
+  z.strictObject({ layer: z.boolean() }),
+);
+
 const networkHost = z
   .string()
   .refine((text) => readNetworkHost(text) !== undefined, 'not a host such as packages.example.org');
@@ -35,6 +41,8 @@ const settingsSchema = z.strictObject({
   path: folders,
   /** What a command may use. */
   commands: commandLimitsSchema.default(defaultCommandLimits),
+  /** `layer`: false for a program that must write in the workspace itself (RN-11). */
+  programs: programSettings.default({}),
   /** Variables that commands may see besides those of VA-7. */
   environment: z
     .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable'))
@@ -53,6 +61,7 @@ export interface RunnerSettings {
   readonly readable: readonly string[];
   readonly path: readonly string[];
   readonly commands: CommandLimits;
+  readonly programs: Readonly<Record<string, { readonly layer: boolean }>>;
   readonly environment: readonly string[];
   readonly registries: Readonly<Partial<Record<PackageSource, readonly string[]>>>;
   readonly languageServers: readonly ConfiguredServer[];
@@ -83,6 +92,7 @@ const withoutFile: RunnerSettings = {
   readable: [],
   path: [],
   commands: defaultCommandLimits,
+  programs: {},
   environment: [],
   registries: {},
   languageServers: [],

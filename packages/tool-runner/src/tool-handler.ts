@@ -104,6 +104,7 @@ export class ToolHandler {
       readableSecrets,
       custom,
       heldHosts,
+      land,
     } = parts;
     for (const { path, keptIn } of parts.planted.setAside)
       this.logger.error(`Planted file set aside: ${path}, left by a runner that was killed`, { keptIn });
@@ -148,6 +149,7 @@ export class ToolHandler {
       history: this.#history,
       queue: this.#queue,
       heldHosts,
+      land,
       executorOf: (tool) => this.#executorOf.get(tool) ?? (isCustomToolName(tool) ? custom : undefined),
       onEnd: (toolId, report) => {
         this.#active.delete(toolId);

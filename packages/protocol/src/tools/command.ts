@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { networkHost, networkParameter } from '../network-host.ts';
-import { changesOfCommand, defineToolRow, shown } from './definition.ts';
+import { changesOfCommand, defineToolRow, leftOfCommand, shown } from './definition.ts';
 
 /** Events and lists contain the exit code even if they leave out the result. */
 export const exitCodeSchema = z.int().describe('The exit code of a command that ended by itself.');
@@ -21,6 +21,7 @@ export const commandResult = z
     execution_time: z.number().nonnegative().describe('Seconds.'),
     truncated: z.boolean().optional().describe('True when output was cut; the text says where and how much.'),
     ...changesOfCommand,
+    ...leftOfCommand,
     error: z.string().optional().describe('After a failure: what happened and what to do next.'),
     code: errorCodeSchema.optional().describe('After a failure: COMMAND_FAILED, COMMAND_TIMEOUT …'),
   })

@@ -96,6 +96,20 @@ export const changesOfCommand = {
     .describe('Why changed_files may lack some of what the command changed.'),
 };
 
+const leftPaths = z.array(z.strictObject({ path: z.string().describe('Relative to the workspace root.') }));
+
+/** What a command wrote and what did not land in the workspace (RN-12). A field is left out if it would be empty. */
+export const leftOfCommand = {
+  withheld: leftPaths
+    .optional()
+    .describe('Changed by the command in places that execute later. They did not land, and are kept aside.'),
+  conflicts: leftPaths
+    .optional()
+    .describe(
+      'Changed by the command and by somebody else meanwhile. They did not land, and are kept aside.',
+    ),
+};
+
 /** Every failure of a tool (TL-2). A failed program may have changed files too. */
 export const toolFailureSchema = z.strictObject({
   success: z.literal(false),

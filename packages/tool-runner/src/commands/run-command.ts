@@ -1,10 +1,15 @@
-import { describeError, type ToolSuccess } from '@countersign/protocol';
-import type { CallContext } from '../executor.ts';
+import { basename } from 'node:path';
+import { CountersignError, describeError, type ToolSuccess } from '@countersign/protocol';
+import type { CallContext, LandCall, ToolResult } from '../executor.ts';
 import type { ConversationPlace } from '../isolation/conversation-place.ts';
 import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
+import { countChanges } from '../layers/layer-effects.ts';
+import type { Layer } from '../layers/layers.ts';
+import { ExecutionCancelled, isCancellation } from '../runner-errors.ts';
 import type { CommandServices } from '../tool-module.ts';
 import { failureNotes } from './failure-notes.ts';
+import { landEffects } from './layered-command.ts';
 import { withLineProgress } from './line-progress.ts';
 import { type Ending, runToEnd } from './run-to-end.ts';
 import { withChanges } from './workspace-changes.ts';
@@ -21,28 +26,134 @@ export interface Command {
   readonly timeout: number;
 }
 
-/** Runs a command and returns its output, its exit code and the files that it changed (TL-2). */
+type RunContext = Pick<CallContext, 'signal' | 'onProgress' | 'onProcess' | 'details' | 'land'>;
+
+/**
+ * Runs a command and returns its output, its exit code and the files that it changed (TL-2). If it may write, it runs in a
+ * layer where the machine can: what it wrote lands if it ends by itself, and is dropped otherwise (RN-11).
+ */
 export async function runCommand(
+  command: Command,
+  services: CommandServices,
+  context: RunContext,
+): Promise<CommandResult> {
+  const { starter } = services;
+  const { request } = command;
+  const { land, details } = context;
+  // A command cannot change files if the workspace is mounted read-only.
+  const mayLayer = request.confinement.workspace === 'write' && land !== undefined;
+  const layer = mayLayer ? starter.openLayer(programsOf(request, details)) : undefined;
+  if (!layer) return runInWorkspace(command, services, context);
+  try {
+    return await runInLayer(command, layer, land as LandCall, services, context);
+  } catch (error) {
+    if (!(error instanceof LayerNotMounted)) throw error;
+    // Something has changed since layers worked here.
+    starter.layers.forgetProbe();
+    if (starter.layers.problem === undefined) throw error.cause;
+    return runInWorkspace(command, services, context);
+  }
+}
+
+/** Runs a command that changes the workspace itself, and compares the workspace before and after. */
+async function runInWorkspace(
+  command: Command,
+  services: CommandServices,
+  context: RunContext,
+): Promise<CommandResult> {
+  const { workspace } = services;
+  const mayWrite = command.request.confinement.workspace === 'write';
+  const run = () => runOnce(command, services, context);
+  const { value: ended, changes } = await withChanges(workspace, mayWrite, context.signal, run);
+  return { ...ended.result, ...changes };
+}
+
+async function runInLayer(
+  command: Command,
+  layer: Layer,
+  land: LandCall,
+  services: CommandServices,
+  context: RunContext,
+): Promise<CommandResult> {
+  const { starter, workspace } = services;
+  const { confinement } = command.request;
+  let ended: Ended;
+  try {
+    const request = { ...command.request, layer };
+    ended = await runOnce({ ...command, request }, services, context);
+  } catch (error) {
+    const dropped = await dropLayer(layer, services);
+    if (isCancellation(error)) throw new ExecutionCancelled(dropped);
+    if (error instanceof CountersignError && error.code === 'SPAWN_FAILED') throw new LayerNotMounted(error);
+    throw error;
+  }
+  const { result, endedByItself } = ended;
+  if (!endedByItself) {
+    const dropped = await dropLayer(layer, services);
+    return dropped === 0 ? result : withNotes(result, [droppedNote(dropped)]);
+  }
+  const { changes, notes } = await landEffects(layer, {
+    starter,
+    workspace,
+    writableGit: confinement.writableGit,
+    land,
+    // The cast ignores optional fields that are undefined, because JSON leaves them out.
+    result: result as ToolResult,
+  });
+  return { ...withNotes(result, notes), ...changes };
+}
+
+/** The command did not start, perhaps because its layer could not be mounted. */
+class LayerNotMounted extends Error {
+  constructor(cause: CountersignError) {
+    super(cause.message, { cause });
+  }
+}
+
+/** Returns how many changes were dropped. */
+async function dropLayer(layer: Layer, { starter, workspace }: CommandServices): Promise<number> {
+  const dropped = await countChanges(layer, workspace.root);
+  starter.layers.drop(layer, dropped);
+  return dropped;
+}
+
+const droppedNote = (dropped: number): string =>
+  `it did not end by itself, so nothing that it wrote in the workspace landed (${dropped} ${dropped === 1 ? 'change' : 'changes'})`;
+
+/** The programs that a command runs, as far as its words show. */
+const programsOf = ({ program }: ProcessRequest, details: CallContext['details']): string[] => [
+  basename(program),
+  ...(details?.commands ?? []).map(({ words }) => basename(words[0] ?? '')),
+];
+
+interface Ended {
+  readonly result: CommandResult;
+  /** False if it ran out of time or a signal ended it. */
+  readonly endedByItself: boolean;
+}
+
+async function runOnce(
   { text, name, request, timeout }: Command,
   { workspace, starter }: CommandServices,
-  { signal, onProcess, onProgress: report }: Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'>,
-): Promise<CommandResult> {
+  { signal, onProcess, onProgress: report }: RunContext,
+): Promise<Ended> {
   const { limits } = workspace;
   const limit = limits.commandTimeoutMaxSeconds;
   const timeoutSeconds = Math.min(timeout, limit);
-  // A command cannot change files if the workspace is mounted read-only.
-  const mayWrite = request.confinement.workspace === 'write';
   const outputBytes = limits.outputStreamBytes;
   const onProgress = withLineProgress(text, report);
-  const run = () =>
-    runToEnd(starter, request, { timeoutSeconds, outputBytes, signal, onProgress, onProcess });
-  const { value: ending, changes } = await withChanges(workspace, mayWrite, signal, run);
+  const options = { timeoutSeconds, outputBytes, signal, onProgress, onProcess };
+  const ending = await runToEnd(starter, request, options);
   const result = commandResult(name, ending, { timeout: timeoutSeconds, limit });
   const hidden = request.confinement.maskSensitive ? starter.readableSecrets() : [];
   const notes = result.success ? [] : failureNotes(result, { ...request, root: workspace.root, hidden });
-  const stderr = [result.stderr, ...notes.map((note) => `\n[Countersign: ${note}]\n`)].join('');
-  return { ...result, stderr, ...changes };
+  return { result: withNotes(result, notes), endedByItself: result.exit_code !== null };
 }
+
+const withNotes = (result: CommandResult, notes: readonly string[]): CommandResult => ({
+  ...result,
+  stderr: [result.stderr, ...notes.map((note) => `\n[Countersign: ${note}]\n`)].join(''),
+});
 
 /** The command's timeout and the workspace's maximum, in seconds. */
 interface CommandTimes {

@@ -30,7 +30,7 @@ it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens
       temporaryBytes,
       hasSeccomp: false,
       gate: undefined,
-      places: { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] },
+      places: { sensitive: [], executing: [], aliases: [], specialFiles: [], linkedOutside: [] },
       protection: { readOnly: [], pinned: [], standIns: [] },
       cwd: '',
     });
@@ -59,6 +59,7 @@ it('[VA-2] a place to cover whose name is not UTF-8 is not left uncovered', () =
     places: {
       sensitive: [{ path: '\udcff/.env', type: 'file' as const }],
       executing: [],
+      aliases: [],
       specialFiles: [],
       linkedOutside: [],
     },

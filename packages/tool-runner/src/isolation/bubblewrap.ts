@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
+import type { Layer } from '../layers/layers.ts';
 import { realDisk } from '../real-disk.ts';
 import { tryOr } from '../try-or.ts';
 import type { ConversationPlace } from './conversation-place.ts';
@@ -42,6 +43,8 @@ export interface IsolationPlan {
   readonly shown: Pick<ShownFolders, 'mounts' | 'links' | 'masked'>;
   /** The conversation's `/tmp` and loopback, which the command enters first; undefined for its own. */
   readonly place?: Pick<ConversationPlace, 'folder' | 'guarded'> | undefined;
+  /** Takes what the command writes, mounted before bubblewrap starts. */
+  readonly layer?: Pick<Layer, 'merged' | 'way'> | undefined;
   /** Size limit of the private temporary folders, which are kept in memory. */
   readonly temporaryBytes: number;
   readonly hasSeccomp: boolean;
@@ -65,6 +68,10 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
   const keepsCache = confinement.network && confinement.workspace === 'write';
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    // In the user namespace of a layer we are root: outside of it the command is who it is without a layer.
+    ...(plan.layer?.way === 'user'
+      ? ['--uid', String(process.getuid?.()), '--gid', String(process.getgid?.())]
+      : []),
     // Also used when network was granted: then the command reaches it only through the network gate.
     ...(plan.place ? [] : ['--unshare-net']),
     ...['--hostname', 'countersign', '--new-session', '--die-with-parent', '--cap-drop', 'ALL'],
@@ -139,7 +146,14 @@ const coverArguments = (
   { path, isFolder }: ShownFolders['masked'][number],
 ): string[] => ['--ro-bind', isFolder ? files.emptyFolder : files.emptyFile, path];
 
-function workspaceArguments({ root, confinement, files, places, protection }: IsolationPlan): string[] {
+function workspaceArguments({
+  root,
+  confinement,
+  files,
+  layer,
+  places,
+  protection,
+}: IsolationPlan): string[] {
   const { readOnly, pinned, standIns } = protection;
   if (places.missed !== undefined)
     throw new CountersignError('ISOLATION_UNAVAILABLE', {
@@ -173,7 +187,7 @@ function workspaceArguments({ root, confinement, files, places, protection }: Is
     });
 
   return [
-    ...[isWritable ? '--bind' : '--ro-bind', root, root],
+    ...[isWritable ? '--bind' : '--ro-bind', layer?.merged ?? root, root],
     ...[...pinned, ...(confinement.writable ?? [])].flatMap((path) => ['--bind', path, path]),
     ...readOnly.flatMap((path) => ['--ro-bind', path, path]),
     ...outermost.flatMap((place) => coverArguments(files, place)),

@@ -73,6 +73,11 @@ export class ConversationPlace {
     return this.#entering(namespaces);
   }
 
+  /** The same for root, which keeps its rights over files of other users. */
+  get enterAsRoot(): readonly string[] {
+    return this.#entering(['net', 'mnt']);
+  }
+
   /** Enters its network alone, with the files of the machine: for our own programs only. */
   get enterNetwork(): readonly string[] {
     return this.#entering(['user', 'net']);

@@ -52,15 +52,27 @@ export const namesIn = (folder: string): string[] => tryOr(() => readdirSync(fol
 const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Opens the folder `path` below `base` and calls `use`. Each folder on the way is opened from the descriptor of its
- * parent without following links, so a link that a command swaps in causes ENOTDIR instead of leading elsewhere (VA-1).
- * `at(name)` returns what to pass to `fs` for an entry of the folder. Throws what `fs` throws.
+ * Calls `use` with a folder below `base`, as `openFolder` opens it. `at(name)` returns what to pass to `fs` for an entry of
+ * the folder. Throws what `fs` throws.
  */
 export function inFolder<T>(
   base: string,
   path: string,
   use: (at: (name: string) => string | Buffer) => T,
 ): T {
+  const folder = openFolder(base, path);
+  try {
+    return use((name) => toDiskPath(`/proc/self/fd/${folder}/${name}`));
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/**
+ * Opens the folder `path` below `base` and returns its descriptor. Each folder on the way is opened from the descriptor of
+ * its parent without following links, so a link that a command swaps in causes ENOTDIR instead of leading elsewhere (VA-1).
+ */
+export function openFolder(base: string, path: string): number {
   let folder = openSync(base, flags);
   try {
     for (const name of path.split('/').filter((part) => part !== '' && part !== '.')) {
@@ -68,8 +80,9 @@ export function inFolder<T>(
       closeSync(folder);
       folder = next;
     }
-    return use((name) => toDiskPath(`/proc/self/fd/${folder}/${name}`));
-  } finally {
+    return folder;
+  } catch (error) {
     closeSync(folder);
+    throw error;
   }
 }

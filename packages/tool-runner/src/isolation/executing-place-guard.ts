@@ -42,9 +42,9 @@ export interface Protection {
 const standInFolders = ['.git', '.vscode', '.idea', '.husky', '.countersign', '.github/workflows'];
 
 /** Entries of a git folder that decide what git runs. A command that may write the folder need not change them. */
-const gitControlEntries = ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'];
+export const gitControlEntries = ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'];
 /** State of an unfinished git operation, which git would continue. If a command created one, it counts as planted. */
-const gitOperationFolders = ['rebase-merge', 'rebase-apply', 'sequencer'];
+export const gitOperationFolders = ['rebase-merge', 'rebase-apply', 'sequencer'];
 
 /**
  * Keeps commands from planting files that execute later (VA-3). Existing places become read-only, and stand-ins block
@@ -219,7 +219,7 @@ export class ExecutingPlaceGuard {
     const after: SpecialPlaces =
       looking.length > 0
         ? this.#findPlaces()
-        : { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] };
+        : { sensitive: [], executing: [], aliases: [], specialFiles: [], linkedOutside: [] };
     const places = after.executing.filter(({ path }) => !this.#standIns.has(join(this.#root, path)));
     const planted = new Set([
       ...looking.flatMap((record) => findPlanted(this.#root, record, places)),

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { NetworkAccess } from '@countersign/protocol';
+import type { Layer } from '../layers/layers.ts';
 import type { ConversationPlace } from './conversation-place.ts';
 
 /** The files and network that a program gets (RN-5). */
@@ -38,6 +39,8 @@ export interface ProcessRequest {
   readonly confinement: Confinement;
   /** The conversation's `/tmp` and loopback; without it the program has its own (RN-5). */
   readonly place?: ConversationPlace | undefined;
+  /** Takes what the program writes in the workspace, which stays as it is (RN-11). Then no place in it needs protection. */
+  readonly layer?: Layer | undefined;
   /** Added to the allow-listed environment (VA-7). */
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin: 'ignore' | 'pipe';

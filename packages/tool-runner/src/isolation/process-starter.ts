@@ -3,6 +3,7 @@ import { closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import type { FileChange } from '../files/file-snapshot.ts';
+import { type Layer, Layers } from '../layers/layers.ts';
 import type { Workspace } from '../workspace.ts';
 import {
   bubblewrapArguments,
@@ -39,6 +40,8 @@ export interface ProcessStarterOptions {
   /** Path of bubblewrap, if it is not in a system folder. */
   readonly bubblewrap?: string;
   readonly scanBounds?: ScanBounds;
+  /** Returns the path of a system program that mounts layers. */
+  readonly findLayerTool?: (name: string) => string | undefined;
   /** Ports of this machine that commands with network may reach; none by default (AP-9). */
   readonly reachablePorts?: readonly number[];
   /** `host:port` of our server if it is on another machine. Commands with network must not reach it (AP-9). */
@@ -52,9 +55,15 @@ export interface ProcessStarterOptions {
 /** What `runner.json` says of commands. */
 export interface CommandSettings extends ProgramFolders {
   readonly commands: CommandLimits;
+  /** By name. `layer`: false for a program that must write in the workspace itself. */
+  readonly programs: Readonly<Record<string, { readonly layer: boolean }>>;
 }
 
-const defaultSettings: CommandSettings = { ...noProgramFolders, commands: defaultCommandLimits };
+const defaultSettings: CommandSettings = {
+  ...noProgramFolders,
+  commands: defaultCommandLimits,
+  programs: {},
+};
 
 /** A program to start, checked. */
 interface Wanted {
@@ -87,6 +96,8 @@ export class IsolatingStarter implements ProcessStarter {
   readonly #options: ProcessStarterOptions;
   readonly #programs: ProgramView;
   readonly #scan: WorkspaceScan;
+  /** The layers in which commands run (RN-11). */
+  readonly layers: Layers;
   readonly #started = new Map<ChildProcess, StartedProcess>();
   readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
   readonly #passes = new WeakMap<ChildProcess, GatePass>();
@@ -110,6 +121,7 @@ export class IsolatingStarter implements ProcessStarter {
       environment.PATH ?? '',
     );
     this.#scan = new WorkspaceScan(workspace, options.scanBounds);
+    this.layers = new Layers(workspace, options.findLayerTool);
   }
 
   /** Whether isolation works here. If not, LOW commands need approval unless the operator decided otherwise (RN-5). */
@@ -195,7 +207,7 @@ export class IsolatingStarter implements ProcessStarter {
     await Promise.all([...this.#started.keys()].map((child) => this.stop(child)));
     const gate = this.#gate;
     this.#gate = undefined;
-    await Promise.all([gate?.close(), this.#conversations?.close()]);
+    await Promise.all([gate?.close(), this.#conversations?.close(), this.layers.idle()]);
   }
 
   /**
@@ -226,6 +238,20 @@ export class IsolatingStarter implements ProcessStarter {
     return place;
   }
 
+  /** Makes a layer for a command with these programs; undefined where it must run without one. */
+  openLayer(programs: readonly string[]): Layer | undefined {
+    if (!this.isIsolated) return undefined;
+    const settings = this.#settings().programs;
+    if (programs.some((name) => settings[name]?.layer === false)) return undefined;
+    // Without the list of places that execute later, nothing could land.
+    return this.executingPlaces().missed === undefined ? this.layers.open() : undefined;
+  }
+
+  /** The places of the workspace that execute later (VA-3), as it is now. */
+  executingPlaces(): Pick<SpecialPlaces, 'executing' | 'aliases' | 'missed'> {
+    return this.#scanPlaces();
+  }
+
   async #listenIn(place: ConversationPlace): Promise<void> {
     const gate = this.#openGate();
     const port = await listenInPlace(place, (socket) => gate.accept(socket));
@@ -252,10 +278,15 @@ export class IsolatingStarter implements ProcessStarter {
     const { commands } = this.#settings();
     const { confinement } = request;
     const place = request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
+    const { layer } = request;
+    // A layer has no way to the sockets and pipes below it: what it shows are others of the same name.
+    const isCovered = layer !== undefined && !confinement.maskSensitive;
     const places =
-      confinement.workspace === 'none' ? noPlaces : this.#placesFor(mayUseUnixSockets(confinement));
+      confinement.workspace === 'none' || isCovered
+        ? noPlaces
+        : this.#placesFor(mayUseUnixSockets(confinement));
     const protection =
-      confinement.workspace === 'write' && places.missed === undefined
+      confinement.workspace === 'write' && !layer && places.missed === undefined
         ? guard.protect(places, confinement)
         : unprotected;
     const pass = confinement.network
@@ -272,6 +303,7 @@ export class IsolatingStarter implements ProcessStarter {
         node: shown.node,
         shown,
         place,
+        layer,
         temporaryBytes: commands.temporaryBytes,
         hasSeccomp: seccomp !== undefined,
         gate: isBridged ? this.#openGate().path : undefined,
@@ -284,7 +316,8 @@ export class IsolatingStarter implements ProcessStarter {
       const ports = place ? '' : (this.#options.reachablePorts ?? []).join(',');
       const bridge = isBridged ? [this.#findNode(shown), bridgePlace, ports] : [];
       const inside = [...limits, ...bridge, program, ...request.args];
-      const line = [...(place?.enter ?? []), tools.bubblewrap, ...isolation, ...inside];
+      const entering = layer?.way === 'root' ? place?.enterAsRoot : place?.enter;
+      const line = [...(entering ?? []), ...(layer?.enter ?? []), tools.bubblewrap, ...isolation, ...inside];
       const filter =
         seccomp &&
         openSync(mayUseUnixSockets(confinement) ? seccomp.withSockets : seccomp.withoutSockets, 'r');
@@ -434,7 +467,13 @@ const mayUseUnixSockets = ({ workspace, network }: Confinement): boolean =>
 
 /** Limited because each hidden link is a mount. A copied tree may consist of hard links only. */
 const maxHiddenLinks = 500;
-const noPlaces: SpecialPlaces = { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] };
+const noPlaces: SpecialPlaces = {
+  sensitive: [],
+  executing: [],
+  aliases: [],
+  specialFiles: [],
+  linkedOutside: [],
+};
 const unprotected: Protection = {
   readOnly: [],
   pinned: [],

@@ -137,6 +137,7 @@ describe('WorkspaceScan', () => {
     expect(new WorkspaceScan(at(join(root, 'gone'))).findPlaces()).toEqual({
       sensitive: [],
       executing: [],
+      aliases: [],
       specialFiles: [],
       linkedOutside: [],
     });

@@ -32,6 +32,8 @@ export interface SpecialPlaces {
    * of links in the person's home.
    */
   readonly executing: readonly FoundPlace[];
+  /** Links that may stand for the folder of an executing place, such as `.cargo` in `.cargo/config.toml`. */
+  readonly aliases: readonly string[];
   /** Sockets, pipes and devices, through which a command could reach processes outside isolation. */
   readonly specialFiles: readonly string[];
   /** Files with a hard link outside the workspace, so their content may be that of a file outside (VA-1). */
@@ -49,7 +51,7 @@ export interface ScanBounds {
  * Installed packages are large, and commands may execute them anyway. Only their hidden folders are searched, and only
  * for sockets, pipes and devices: build tools leave sockets in `node_modules/.cache`.
  */
-const packageFolders = new Set(['node_modules', 'site-packages']);
+export const packageFolders: ReadonlySet<string> = new Set(['node_modules', 'site-packages']);
 const unscannedPackageFolders = new Set(['.bin', '.pnpm', '.store']);
 /** Python's own tests, which have dozens of keys that everybody knows. */
 const publicKeys = /(^|\/)lib\/python3\.\d+\/test$/;
@@ -118,6 +120,7 @@ export class WorkspaceScan {
     const seen = new Map<string, Listing>();
     const sensitive: FoundPlace[] = [];
     const executing = this.#below === undefined ? linkedFromHome(this.#home, this.#root) : [];
+    const aliases: string[] = [];
     const specialFiles: string[] = [];
     const hardLinked: HardLinked[] = [];
     const todo = [this.#below ?? ''];
@@ -141,6 +144,7 @@ export class WorkspaceScan {
         ...listing.executing,
         ...listing.aliases.flatMap((alias) => this.#executingAlias(alias)),
       );
+      aliases.push(...listing.aliases);
       specialFiles.push(...listing.specialFiles);
       hardLinked.push(...listing.hardLinked);
       todo.push(...listing.below);
@@ -148,7 +152,14 @@ export class WorkspaceScan {
     // If the limits were reached, keep the earlier listings too, so that the next scan gets further.
     this.#listings = isLimited ? new Map([...this.#listings, ...seen]) : seen;
     const linkedOutside = linkedOutsideRoot(this.#root, hardLinked);
-    return { sensitive, executing, specialFiles, linkedOutside, ...(missed !== undefined && { missed }) };
+    return {
+      sensitive,
+      executing,
+      aliases,
+      specialFiles,
+      linkedOutside,
+      ...(missed !== undefined && { missed }),
+    };
   }
 
   /**
@@ -303,7 +314,7 @@ function classifyOrdinaryEntries(folder: string, entries: readonly Entry[], foun
   const isInExecuting = executingPlaces.find(folder) !== undefined;
   // In other folders, the rules depend only on the entry's name.
   const needsPath = /(^|\/)\./.test(folder) || isInExecuting || executingPlaces.beginsSubpath(folder);
-  const isBare = !isGit && looksLikeRepository(entries);
+  const isBare = !isGit && looksLikeRepository((wanted) => entries.some(({ name }) => name === wanted));
   for (const { name, type, links } of entries) {
     const path = folder === '' ? name : `${folder}/${name}`;
     if (type === undefined) {
@@ -316,8 +327,7 @@ function classifyOrdinaryEntries(folder: string, entries: readonly Entry[], foun
     const isGitControl = isBare && gitControlEntries.has(name);
     if ((kind.isExecuting && (!isInExecuting || type === 'link')) || isGitControl)
       executing.push({ path, type });
-    else if (type === 'link' && (name.startsWith('.') || executingPlaces.beginsSubpath(name)))
-      aliases.push(path);
+    else if (type === 'link' && mayStandForFolder(name)) aliases.push(path);
     if (isGit && type === 'file' && isGitConfig(path)) gitConfigs.push({ path, type });
     const isScanned = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
     if (isScanned) below.push(path);
@@ -325,9 +335,22 @@ function classifyOrdinaryEntries(folder: string, entries: readonly Entry[], foun
 }
 
 /** Git takes any folder with these entries for a repository, and runs the programs that its configuration names. */
-function looksLikeRepository(entries: readonly Entry[]): boolean {
-  const has = (wanted: string): boolean => entries.some(({ name }) => name === wanted);
-  return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
+export const looksLikeRepository = (has: (name: string) => boolean): boolean =>
+  has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
+
+/** Whether a link of this name may stand for the folder of an executing place. */
+export function mayStandForFolder(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return name.startsWith('.') || executingPlaces.beginsSubpath(name);
+}
+
+/** Whether what a command writes at this path executes later, by its name. */
+export function executesLater(path: string): boolean {
+  const inPackages = path
+    .split('/')
+    .slice(0, -1)
+    .some((name) => packageFolders.has(name));
+  return !inPackages && kindOf(path).isExecuting;
 }
 
 const gitControlEntries: ReadonlySet<string> = new Set(['config', 'config.worktree', 'commondir', 'hooks']);
