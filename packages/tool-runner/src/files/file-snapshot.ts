@@ -118,7 +118,7 @@ async function readExactly(
   return length === size ? bytes.subarray(0, size) : undefined;
 }
 
-const identityOf = ({ dev, ino, mode, size, ctimeNs, mtimeNs }: BigIntStats): string =>
+export const identityOf = ({ dev, ino, mode, size, ctimeNs, mtimeNs }: BigIntStats): string =>
   [dev, ino, mode, size, ctimeNs, mtimeNs].join(':');
 
 const notRegular = (path: string, kind: string): CountersignError =>
