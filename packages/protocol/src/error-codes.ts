@@ -319,6 +319,11 @@ export const errorCodes = {
     'none',
     'The runner was lost while the call ran: outcome unknown, look before repeating.',
   ),
+  LAYER_DROPPED: define(
+    500,
+    'repeat',
+    'The runner was lost before the effects of the command landed, so nothing in the workspace changed. If the command used the network, look there before calling it again.',
+  ),
   JOURNAL_UNAVAILABLE: define(503, 'person', 'The runner cannot write its journal: {problem}. Nothing ran.'),
   NOT_UNDOABLE: define(409, 'none', 'This call cannot be undone: {problem}.'),
   UNDO_CONFLICT: define(

@@ -52,6 +52,7 @@ export {
   limitsOfOperator,
   lowerLimits,
   sentLimits,
+  undoStoreBytes,
 } from './limits.ts';
 export { type Message, maxQueuedMessages, type QueuedMessage } from './messages.ts';
 export { hostAndPort, type NetworkAccess, namesHost, readNetworkHost } from './network-host.ts';

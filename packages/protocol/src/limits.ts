@@ -35,6 +35,9 @@ export const defaultLimits: Limits = {
   patternCharacters: 1_000,
 };
 
+/** How much a runner keeps to undo the calls of one workspace: the copies of the oldest calls go first (RN-12). */
+export const undoStoreBytes = 1024 * MiB;
+
 /** The base with each limit that `wish` lowers. A person or a workspace cannot raise the operator's limits. */
 export function lowerLimits(base: Limits, wish: Partial<Limits>): Limits {
   const lowered: { -readonly [K in keyof Limits]: Limits[K] } = { ...base };

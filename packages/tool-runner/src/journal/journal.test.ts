@@ -117,7 +117,7 @@ it('forgets what was acknowledged after 7 days, and what undo needs after 30', (
   journal.acknowledge('old', 1);
   journal.recordDecision({ approvalId: 'approval', toolId: 'old', digest: 'sha256:d' });
   journal.startUndo('undo', ['old']);
-  journal.endUndo('undo', report, []);
+  journal.endUndo('undo', report);
   journal.acknowledgeUndo('undo');
   now += 7 * DAY;
   journal.prune();

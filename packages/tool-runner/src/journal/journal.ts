@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { CountersignError, timing } from '@countersign/protocol';
-import type { FileChange, FileVersion } from '../files/file-snapshot.ts';
+import { CountersignError, timing, undoStoreBytes } from '@countersign/protocol';
+import type { FileChange } from '../files/file-snapshot.ts';
 import type { ResultReport } from '../runner-api.ts';
+import { JournalDatabase, orUnavailable, type Row } from './journal-database.ts';
 import { type JournalHolder, lockJournal, takeoverRequester } from './journal-lock.ts';
+import { LandingRecords } from './landing-records.ts';
+import { addedColumns, changeFrom, columnsOf, insertChange, type RecordedChange, textOf } from './recorded-change.ts';
 import { UndoCopies } from './undo-copies.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -25,6 +27,10 @@ const tables = `
   ) strict;
   create table if not exists run_calls (tool_id text primary key, run_id text not null) strict;
   create index if not exists calls_of_run on run_calls (run_id);
+  create table if not exists landings (
+    tool_id text not null, attempt integer not null, layer text, upper text, result text, not_undoable text,
+    primary key (tool_id, attempt)
+  ) strict;
   create table if not exists undos (
     undo_id text primary key, tool_ids text not null, started_at integer not null,
     report text, acknowledged_at integer
@@ -42,20 +48,9 @@ export interface JournalledAttempt {
   readonly toolId: string;
   readonly attempt: number;
   readonly tool: string;
+  /** The layer in which its command runs or ran; undefined if there is none. */
+  readonly layer: string | undefined;
   readonly report: ResultReport | undefined;
-}
-
-/** A recorded change of a file, with what undo needs. */
-export interface RecordedChange extends Omit<FileChange, 'original'> {
-  readonly toolId: string;
-  readonly attempt: number;
-  readonly position: number;
-  readonly mode: number | undefined;
-  /** Name of the undo copy; undefined if there was no file. */
-  readonly copy: string | undefined;
-  readonly isUndone: boolean;
-  /** Increases with each recorded change of any call. */
-  readonly order: number;
 }
 
 export interface JournalledUndo {
@@ -83,6 +78,8 @@ export interface JournalOptions {
   /** The workspace's state folder. Created if missing, readable only for this person. */
   readonly folder: string;
   readonly holder: JournalHolder;
+  /** The limit for all undo copies; `undoStoreBytes` by default. */
+  readonly undoBytes?: number;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -99,40 +96,42 @@ export const editorWaitingFor = (stateFolder: string): string | undefined =>
  * throws JOURNAL_UNAVAILABLE, no tool call may run.
  */
 export class Journal {
+  /** Landings of layers, and undos that begin. */
+  readonly landings: LandingRecords;
+  readonly copies: UndoCopies;
   readonly #path: string;
-  readonly #database: DatabaseSync;
-  readonly #copies: UndoCopies;
+  readonly #database: JournalDatabase;
   readonly #unlock: () => void;
   readonly #now: () => number;
-  readonly #watchers: ((changes: readonly FileChange[]) => void)[] = [];
+  readonly #watchers: ((changes: readonly Pick<FileChange, 'path' | 'after'>[]) => void)[] = [];
 
   private constructor(
     path: string,
-    database: DatabaseSync,
-    copies: UndoCopies,
+    database: JournalDatabase,
     unlock: () => void,
-    now: () => number,
+    { folder, now = Date.now, undoBytes = undoStoreBytes }: JournalOptions,
   ) {
     this.#path = path;
     this.#database = database;
-    this.#copies = copies;
+    this.copies = new UndoCopies(join(folder, 'undo'));
+    this.landings = new LandingRecords(database, this.copies, now, undoBytes);
     this.#unlock = unlock;
     this.#now = now;
   }
 
   /** Throws JOURNAL_UNAVAILABLE. If another runner holds the journal, the message names it (RN-10). */
-  static open({ folder, holder, now = Date.now }: JournalOptions): Journal {
+  static open(options: JournalOptions): Journal {
     return orUnavailable(() => {
+      const { folder, holder } = options;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       chmodSync(folder, 0o700);
       const path = pathIn(folder);
       const unlock = lockJournal(path, holder);
       try {
-        const database = new DatabaseSync(path);
+        const database = new JournalDatabase(path);
         for (const file of [path, `${path}.lock`]) chmodSync(file, 0o600);
-        database.exec('pragma journal_mode = wal; pragma synchronous = full;');
-        database.exec(tables);
-        const journal = new Journal(path, database, new UndoCopies(join(folder, 'undo')), unlock, now);
+        database.define(tables, { changes: addedColumns, attempts: { layer: 'text' } });
+        const journal = new Journal(path, database, unlock, options);
         journal.prune();
         return journal;
       } catch (error) {
@@ -152,13 +151,13 @@ export class Journal {
    * decision starts only one attempt. Throws APPROVAL_STALE if a local decision is needed and missing.
    */
   start(toolId: string, attempt: number, tool: string, by: StartedBy = withoutLocalDecision): void {
-    this.#inTransaction(() => {
+    this.#database.transaction(() => {
       const { approvalId, isDecisionNeeded } = by;
       const isDecided = approvalId !== null && this.decidedHere(approvalId, toolId) !== undefined;
       if (isDecisionNeeded && !isDecided)
         throw new CountersignError('APPROVAL_STALE', { problem: 'the decision made here is used up' });
-      if (isDecided) this.#run('delete from decisions_here where approval_id = ?', [approvalId]);
-      this.#run('insert into attempts (tool_id, attempt, tool, started_at) values (?, ?, ?, ?)', [
+      if (isDecided) this.#database.run('delete from decisions_here where approval_id = ?', [approvalId]);
+      this.#database.run('insert into attempts (tool_id, attempt, tool, started_at) values (?, ?, ?, ?)', [
         toolId,
         attempt,
         tool,
@@ -168,72 +167,85 @@ export class Journal {
   }
 
   /** Calls `watcher` with changes after they are recorded and before the files are touched. */
-  watchChanges(watcher: (changes: readonly FileChange[]) => void): void {
+  watchChanges(watcher: (changes: readonly Pick<FileChange, 'path' | 'after'>[]) => void): void {
     this.#watchers.push(watcher);
   }
 
   /** Stores undo copies, then the versions before and after. Call it before touching a file. */
   recordChanges(toolId: string, attempt: number, changes: readonly FileChange[], runId?: string): void {
-    const known = this.changesOf(toolId).filter((change) => change.attempt === attempt).length;
-    this.#inTransaction(() => {
+    const [counted] = this.#database.rows(
+      'select count(*) as known from changes where tool_id = ? and attempt = ?',
+      [toolId, attempt],
+    );
+    const bytes = changes.reduce((sum, { original }) => sum + (original?.bytes.length ?? 0), 0);
+    this.landings.makeRoom(bytes, [toolId]);
+    this.#database.transaction(() => {
       if (runId !== undefined)
-        this.#run('insert or ignore into run_calls (tool_id, run_id) values (?, ?)', [toolId, runId]);
-      changes.forEach(({ path, operation, before, after, original }, i) => {
-        const position = known + i;
+        this.#database.run('insert or ignore into run_calls (tool_id, run_id) values (?, ?)', [toolId, runId]);
+      changes.forEach(({ original, ...change }, i) => {
         const copy = original && randomUUID();
-        if (original && copy !== undefined) this.#copies.keep(copy, original.bytes);
-        this.#run(
-          `insert into changes (tool_id, attempt, position, path, operation, before, after, mode, copy, recorded_at)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          [
-            toolId,
-            attempt,
-            position,
-            path,
-            operation,
-            before,
-            after,
-            original?.mode ?? null,
-            copy ?? null,
-            this.#now(),
-          ],
-        );
+        if (original && copy !== undefined) this.copies.keep(copy, original.bytes);
+        const planned = {
+          ...change,
+          mode: original?.mode,
+          modeAfter: undefined,
+          mtimeNs: undefined,
+          mtimeNsAfter: undefined,
+          identity: undefined,
+          copy,
+          copyBytes: original?.bytes.length ?? 0,
+          source: undefined,
+        };
+        const position = (counted?.known as number) + i;
+        this.#database.run(insertChange, [toolId, attempt, position, ...columnsOf(planned), this.#now()]);
       });
     });
+    this.announceChanges(changes);
+  }
+
+  /** Tells the watchers of changes that are recorded and not made yet. */
+  announceChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
     for (const watcher of this.#watchers) watcher(changes);
+  }
+
+  /** Records that the command of an attempt runs in a layer. Call it before the command starts. */
+  recordLayer(toolId: string, attempt: number, layer: string): void {
+    this.#database.run('update attempts set layer = ? where tool_id = ? and attempt = ?', [layer, toolId, attempt]);
   }
 
   /** Stores the result. Deletes the recorded changes if the report shows that no file was changed. */
   end(toolId: string, attempt: number, report: ResultReport): void {
-    this.#inTransaction(() => {
-      this.#run('update attempts set report = ?, ended_at = ? where tool_id = ? and attempt = ?', [
+    this.#database.transaction(() => {
+      this.#database.run('update attempts set report = ?, ended_at = ? where tool_id = ? and attempt = ?', [
         JSON.stringify(report),
         this.#now(),
         toolId,
         attempt,
       ]);
-      if (changedNothing(report))
-        this.#run('delete from changes where tool_id = ? and attempt = ?', [toolId, attempt]);
+      const landing = [toolId, attempt];
+      const [landed] = this.#database.rows('select 1 from landings where tool_id = ? and attempt = ?', landing);
+      if (landed) this.#database.run('delete from landings where tool_id = ? and attempt = ?', landing);
+      else if (changedNothing(report)) this.landings.forget(toolId, attempt);
     });
   }
 
   attempt(toolId: string, attempt: number): JournalledAttempt | undefined {
-    const [row] = this.#rows('select * from attempts where tool_id = ? and attempt = ?', [toolId, attempt]);
+    const [row] = this.#database.rows('select * from attempts where tool_id = ? and attempt = ?', [toolId, attempt]);
     return row && attemptFrom(row);
   }
 
   newestAttempt(toolId: string): number | undefined {
-    const [row] = this.#rows('select max(attempt) as newest from attempts where tool_id = ?', [toolId]);
+    const [row] = this.#database.rows('select max(attempt) as newest from attempts where tool_id = ?', [toolId]);
     return (row?.newest as number | null) ?? undefined;
   }
 
   /** Returns attempts that an earlier process started and did not end. */
   unfinished(): JournalledAttempt[] {
-    return this.#rows('select * from attempts where report is null order by started_at').map(attemptFrom);
+    return this.#database.rows('select * from attempts where report is null order by started_at').map(attemptFrom);
   }
 
   unacknowledged(): (JournalledAttempt & { readonly report: ResultReport })[] {
-    const rows = this.#rows(
+    const rows = this.#database.rows(
       'select * from attempts where acknowledged_at is null and report is not null order by started_at',
     );
     return rows.map(attemptFrom) as (JournalledAttempt & { readonly report: ResultReport })[];
@@ -241,7 +253,7 @@ export class Journal {
 
   /** Marks a result as acknowledged. If the mark is lost, the result is sent again, which is harmless. */
   acknowledge(toolId: string, attempt: number): void {
-    this.#write('update attempts set acknowledged_at = ? where tool_id = ? and attempt = ?', [
+    this.#database.run('update attempts set acknowledged_at = ? where tool_id = ? and attempt = ?', [
       this.#now(),
       toolId,
       attempt,
@@ -250,7 +262,7 @@ export class Journal {
 
   /** Returns the changes of a call in the order in which they were made. */
   changesOf(toolId: string): RecordedChange[] {
-    return this.#rows(
+    return this.#database.rows(
       'select rowid as order_id, * from changes where tool_id = ? order by attempt, position',
       [toolId],
     ).map(changeFrom);
@@ -258,68 +270,55 @@ export class Journal {
 
   /** The first change that a run made to a path and that was not undone. */
   firstChangeOfRun(runId: string, path: string): RecordedChange | undefined {
-    const [row] = this.#rows(
+    const [row] = this.#database.rows(
       `select changes.rowid as order_id, changes.* from run_calls join changes using (tool_id)
        where run_id = ? and path = ? and undone_at is null order by changes.rowid limit 1`,
-      [runId, path],
+      [runId, textOf(path)],
     );
     return row && changeFrom(row);
   }
 
   originalOf(copy: string): Buffer {
-    return orUnavailable(() => this.#copies.read(copy));
+    return orUnavailable(() => this.copies.read(copy));
   }
 
   startUndo(undoId: string, toolIds: readonly string[]): void {
-    this.#write('insert into undos (undo_id, tool_ids, started_at) values (?, ?, ?)', [
+    this.#database.run('insert into undos (undo_id, tool_ids, started_at) values (?, ?, ?)', [
       undoId,
       JSON.stringify(toolIds),
       this.#now(),
     ]);
   }
 
-  /** Stores the outcome and marks the changes as undone in one transaction, so that nothing is undone twice. */
-  endUndo(undoId: string, report: ResultReport, undone: readonly RecordedChange[]): void {
-    this.#inTransaction(() => {
-      this.#run('update undos set report = ? where undo_id = ?', [JSON.stringify(report), undoId]);
-      for (const { toolId, attempt, position, path } of undone) {
-        this.#run('update changes set undone_at = ? where tool_id = ? and attempt = ? and position = ?', [
-          this.#now(),
-          toolId,
-          attempt,
-          position,
-        ]);
-        // If `toolId` was itself an undo, the calls that it had undone can be undone again.
-        this.#run(
-          `update changes set undone_at = null where path = ? and tool_id in
-           (select value from undos, json_each(undos.tool_ids) where undo_id = ?)`,
-          [path, toolId],
-        );
-      }
+  /** Stores the outcome. The changes are marked as undone before (`LandingRecords.markUndone`). */
+  endUndo(undoId: string, report: ResultReport): void {
+    this.#database.transaction(() => {
+      this.#database.run('update undos set report = ? where undo_id = ?', [JSON.stringify(report), undoId]);
+      this.#database.run('delete from landings where tool_id = ?', [undoId]);
     });
   }
 
   undo(undoId: string): JournalledUndo | undefined {
-    const [row] = this.#rows('select * from undos where undo_id = ?', [undoId]);
+    const [row] = this.#database.rows('select * from undos where undo_id = ?', [undoId]);
     return row && undoFrom(row);
   }
 
   unfinishedUndos(): JournalledUndo[] {
-    return this.#rows('select * from undos where report is null order by started_at').map(undoFrom);
+    return this.#database.rows('select * from undos where report is null order by started_at').map(undoFrom);
   }
 
   unacknowledgedUndos(): (JournalledUndo & { readonly report: ResultReport })[] {
-    const rows = this.#rows('select * from undos where acknowledged_at is null and report is not null');
+    const rows = this.#database.rows('select * from undos where acknowledged_at is null and report is not null');
     return rows.map(undoFrom) as (JournalledUndo & { readonly report: ResultReport })[];
   }
 
   acknowledgeUndo(undoId: string): void {
-    this.#write('update undos set acknowledged_at = ? where undo_id = ?', [this.#now(), undoId]);
+    this.#database.run('update undos set acknowledged_at = ? where undo_id = ?', [this.#now(), undoId]);
   }
 
   /** Stores a decision that was made on this machine, with the digest of the displayed card (RN-2). */
   recordDecision({ approvalId, toolId, digest }: DecisionHere): void {
-    this.#write(
+    this.#database.run(
       'insert or replace into decisions_here (approval_id, tool_id, digest, decided_at) values (?, ?, ?, ?)',
       [approvalId, toolId, digest, this.#now()],
     );
@@ -327,7 +326,7 @@ export class Journal {
 
   /** Call this if an approval that was given here was rejected later or ended without a decision. */
   forgetDecision(approvalId: string): void {
-    this.#write('delete from decisions_here where approval_id = ?', [approvalId]);
+    this.#database.run('delete from decisions_here where approval_id = ?', [approvalId]);
   }
 
   /**
@@ -336,7 +335,7 @@ export class Journal {
    */
   decidedHere(approvalId: string, toolId: string): string | undefined {
     const goodFor = timing.approvalGoodForSeconds * 1000;
-    const [row] = this.#rows(
+    const [row] = this.#database.rows(
       'select digest from decisions_here where approval_id = ? and tool_id = ? and abs(? - decided_at) <= ?',
       [approvalId, toolId, this.#now(), goodFor],
     );
@@ -350,12 +349,12 @@ export class Journal {
   witness(head: string): boolean {
     const [, seq = '', hash = ''] = /^(\d+):(.+)$/.exec(head) ?? [];
     if (hash === '') return false;
-    const [seen] = this.#rows('select seq, hash from witness where id = 1');
+    const [seen] = this.#database.rows('select seq, hash from witness where id = 1');
     const number = Number(seq);
     if (seen && (number < Number(seen.seq) || (number === Number(seen.seq) && hash !== seen.hash)))
       return false;
     if (seen?.hash !== hash) {
-      this.#write('insert or replace into witness (id, seq, hash, seen_at) values (1, ?, ?, ?)', [
+      this.#database.run('insert or replace into witness (id, seq, hash, seen_at) values (1, ?, ?, ?)', [
         number,
         hash,
         this.#now(),
@@ -366,77 +365,32 @@ export class Journal {
 
   /** The newest head of the audit chain, as `seq:hash`. */
   get auditHead(): string | undefined {
-    const [row] = this.#rows('select seq, hash from witness where id = 1');
+    const [row] = this.#database.rows('select seq, hash from witness where id = 1');
     return row && `${row.seq}:${row.hash}`;
   }
 
   /** Deletes entries acknowledged more than 7 days ago; data for undo is kept for 30 days. */
   prune(): void {
     const now = this.#now();
-    this.#inTransaction(() => {
-      this.#run('delete from attempts where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
-      this.#run('delete from undos where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
-      this.#run('delete from decisions_here where decided_at < ?', [now - ATTEMPTS_KEPT_MS]);
-      this.#run(
+    this.#database.transaction(() => {
+      this.#database.run('delete from attempts where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
+      this.#database.run('delete from undos where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
+      this.#database.run('delete from decisions_here where decided_at < ?', [now - ATTEMPTS_KEPT_MS]);
+      this.#database.run(
         `delete from changes where recorded_at < ? and not exists
          (select 1 from attempts a where a.tool_id = changes.tool_id and a.report is null)`,
         [now - UNDO_KEPT_MS],
       );
-      this.#run('delete from run_calls where tool_id not in (select tool_id from changes)', []);
+      this.#database.run('delete from run_calls where tool_id not in (select tool_id from changes)', []);
     });
-    const named = this.#rows('select copy from changes where copy is not null');
-    orUnavailable(() => this.#copies.keepOnly(new Set(named.map(({ copy }) => copy as string))));
+    const named = this.#database.rows('select copy from changes where copy is not null');
+    orUnavailable(() => this.copies.keepOnly(new Set(named.map(({ copy }) => copy as string))));
   }
 
   close(): void {
-    if (this.#database.isOpen) this.#database.close();
+    this.#database.close();
     this.#unlock();
   }
-
-  #write(sql: string, values: SQLInputValue[]): void {
-    orUnavailable(() => this.#run(sql, values));
-  }
-
-  #run(sql: string, values: SQLInputValue[]): void {
-    this.#database.prepare(sql).run(...values);
-  }
-
-  #rows(sql: string, values: SQLInputValue[] = []): Record<string, unknown>[] {
-    return orUnavailable(() => this.#database.prepare(sql).all(...values));
-  }
-
-  #inTransaction(work: () => void): void {
-    orUnavailable(() => {
-      this.#database.exec('begin immediate');
-      try {
-        work();
-        this.#database.exec('commit');
-      } catch (error) {
-        if (this.#database.isTransaction) this.#database.exec('rollback');
-        throw error;
-      }
-    });
-  }
-}
-
-function orUnavailable<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    if (cause instanceof CountersignError) throw cause;
-    const said = cause instanceof Error ? cause.message : String(cause);
-    const problem = isDiskProblem(cause)
-      ? `${said}; free space on the disk of Countersign's state folder`
-      : said;
-    throw new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
-  }
-}
-
-/** SQLite reports a full disk as SQLITE_FULL (13), and a quota or file size limit as SQLITE_IOERR (10). */
-function isDiskProblem(cause: unknown): boolean {
-  const { code, errcode = 0 } = (cause ?? {}) as { code?: unknown; errcode?: number };
-  if (code === 'ENOSPC' || code === 'EDQUOT') return true;
-  return code === 'ERR_SQLITE_ERROR' && (errcode === 13 || (errcode & 0xff) === 10);
 }
 
 /** A file tool that fails leaves its files unchanged, except with these two codes. */
@@ -446,29 +400,16 @@ const changedNothing = ({ status, error }: ResultReport): boolean =>
 const reportFrom = (text: unknown): ResultReport | undefined =>
   text === null ? undefined : (JSON.parse(text as string) as ResultReport);
 
-const attemptFrom = (row: Record<string, unknown>): JournalledAttempt => ({
+const attemptFrom = (row: Row): JournalledAttempt => ({
   toolId: row.tool_id as string,
   attempt: row.attempt as number,
   tool: row.tool as string,
+  layer: (row.layer as string | null) ?? undefined,
   report: reportFrom(row.report),
 });
 
-const undoFrom = (row: Record<string, unknown>): JournalledUndo => ({
+const undoFrom = (row: Row): JournalledUndo => ({
   undoId: row.undo_id as string,
   toolIds: JSON.parse(row.tool_ids as string) as string[],
   report: reportFrom(row.report),
-});
-
-const changeFrom = (row: Record<string, unknown>): RecordedChange => ({
-  toolId: row.tool_id as string,
-  attempt: row.attempt as number,
-  position: row.position as number,
-  path: row.path as string,
-  operation: row.operation as FileChange['operation'],
-  before: row.before as FileVersion,
-  after: row.after as FileVersion,
-  mode: (row.mode as number | null) ?? undefined,
-  copy: (row.copy as string | null) ?? undefined,
-  isUndone: row.undone_at !== null,
-  order: row.order_id as number,
 });

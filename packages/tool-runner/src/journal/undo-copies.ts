@@ -1,6 +1,7 @@
 import {
   closeSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -10,36 +11,81 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { flushDirectory } from '../files/directory-by-name.ts';
+import { copyContent } from '../layers/copy-content.ts';
+import { type EntryNow, entryNow } from '../layers/entry-now.ts';
+import { failedWith } from '../real-disk.ts';
 
-/** Copies of files before a call changed them. Each copy is a file that only this person can read. */
+/** Copies of files before a call changed them, in a folder that only this person can enter. */
 export class UndoCopies {
-  readonly #folder: string;
+  readonly folder: string;
 
   constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 
   /** Writes a copy and flushes it to disk, so that the journal may refer to it. */
   keep(name: string, bytes: Uint8Array): void {
-    const descriptor = openSync(join(this.#folder, name), 'w', 0o600);
+    const descriptor = openSync(this.pathOf(name), 'w', 0o600);
     try {
       writeFileSync(descriptor, bytes);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
     }
-    flushDirectory(this.#folder);
+    flushDirectory(this.folder);
+  }
+
+  /**
+   * Keeps a file that is about to be replaced or removed: by a hard link if it has one name and is on the same disk,
+   * otherwise by a copy. Flushes nothing. Returns the entry as it is afterwards (a link changes its ctime); undefined if
+   * the file is no longer the expected entry.
+   *
+   * A program that still has the file open can write into a hard link, so compare the version before using the copy.
+   */
+  async keepEntry(name: string, at: string | Buffer, expected: EntryNow): Promise<EntryNow | undefined> {
+    const path = this.pathOf(name);
+    if (expected.names === 1 && tryLink(at, path)) {
+      const linked = entryNow(path);
+      const isExpected =
+        linked?.dev === expected.dev &&
+        linked.ino === expected.ino &&
+        linked.mode === expected.mode &&
+        linked.size === expected.size &&
+        linked.mtimeNs === expected.mtimeNs;
+      if (isExpected) return linked;
+      this.remove([name]);
+      return undefined;
+    }
+    await copyContent(at, path, expected);
+    return entryNow(at)?.identity === expected.identity ? expected : undefined;
   }
 
   read(name: string): Buffer {
-    return readFileSync(join(this.#folder, name));
+    return readFileSync(this.pathOf(name));
+  }
+
+  remove(names: Iterable<string>): void {
+    for (const name of names) rmSync(this.pathOf(name), { force: true });
   }
 
   /** Removes all other copies, which were pruned from the journal or left by a killed process. */
   keepOnly(names: ReadonlySet<string>): void {
-    for (const name of readdirSync(this.#folder)) {
-      if (!names.has(name)) rmSync(join(this.#folder, name), { force: true });
-    }
+    this.remove(readdirSync(this.folder).filter((name) => !names.has(name)));
+  }
+
+  pathOf(name: string): string {
+    return join(this.folder, name);
+  }
+}
+
+/** False if this disk, or these permissions, do not allow a hard link. */
+function tryLink(at: string | Buffer, path: string): boolean {
+  try {
+    linkSync(at, path);
+    return true;
+  } catch (error) {
+    if (failedWith(error, 'EXDEV', 'EPERM', 'EMLINK', 'EACCES', 'ENOTSUP', 'ENOSYS')) return false;
+    throw error;
   }
 }

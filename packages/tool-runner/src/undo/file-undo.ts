@@ -1,13 +1,18 @@
-import { describeError } from '@countersign/protocol';
-import type { Journal, RecordedChange } from '../journal/journal.ts';
+import { CountersignError } from '@countersign/protocol';
+import type { PendingLanding } from '../journal/landing-records.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { RecordedChange } from '../journal/recorded-change.ts';
+import { applyChanges } from '../layers/apply-changes.ts';
+import { keepOriginals } from '../layers/keep-originals.ts';
 import { errorValueOf } from '../result-outbox.ts';
 import type { ResultReport } from '../runner-api.ts';
 import type { Workspace } from '../workspace.ts';
-import { fileNow } from './file-now.ts';
-import { restoreFile } from './restore-file.ts';
-import { planUndo, type UndoOptions } from './undo-plan.ts';
+import { conflict, planUndo, type UndoOptions } from './undo-plan.ts';
 
-/** Restores files that file tools changed. Undos run one after another and are journalled before they begin (RN-3). */
+/**
+ * Restores what file tools and landed commands changed. Undos run one after another. An undo is journalled with all its
+ * changes before it touches a file, and completed after a crash (RN-3, RN-12).
+ */
 export class FileUndo {
   readonly #journal: Journal;
   readonly #workspace: Workspace;
@@ -33,62 +38,83 @@ export class FileUndo {
     await this.#last;
   }
 
-  /** Ends undos that an earlier runner left unfinished: completed if all files are restored, otherwise failed. */
+  /** Completes undos that an earlier runner began. What it had not begun failed, and may be asked for again. */
   async recover(): Promise<void> {
+    const begun = new Map(this.#journal.landings.pending().map((pending) => [pending.toolId, pending]));
     for (const { undoId, toolIds } of this.#journal.unfinishedUndos()) {
-      const open = toolIds.flatMap((id) => this.#journal.changesOf(id)).filter(({ isUndone }) => !isUndone);
-      const undone: RecordedChange[] = [];
-      for (const changes of Map.groupBy(open, ({ path }) => path).values()) {
-        if (await this.#isRestored(changes)) undone.push(...changes);
-      }
-      const left = open.length - undone.length;
-      const problem = `the runner was stopped in the middle, and ${left} changes are left. Undo it again`;
-      const report: ResultReport =
-        left === 0
-          ? { ...reportHead(undoId), status: 'completed', result: { success: true } }
-          : {
-              ...reportHead(undoId),
-              status: 'failed',
-              error: describeError('EXECUTION_FAILED', { problem }),
-            };
-      this.#journal.endUndo(undoId, report, undone);
+      const pending = begun.get(undoId);
+      if (!pending) this.#journal.landings.forget(undoId);
+      const report = await this.#reportOf(undoId, async () => {
+        if (!pending) throw new CountersignError('EXECUTION_FAILED', { problem: notBegun });
+        return this.#complete(pending, toolIds, true);
+      });
+      this.#journal.endUndo(undoId, report);
     }
   }
 
   async #undo(undoId: string, toolIds: readonly string[], options: UndoOptions): Promise<ResultReport> {
     const known = this.#journal.undo(undoId)?.report;
     if (known) return known;
-    const undone: RecordedChange[] = [];
-    let report: ResultReport;
-    try {
+    const report = await this.#reportOf(undoId, async () => {
       this.#journal.startUndo(undoId, toolIds);
-      const changed_files: { path: string; operation: string }[] = [];
-      for (const restoration of await planUndo(this.#journal, this.#workspace, toolIds, options)) {
-        const operation = await restoreFile(this.#workspace, this.#journal, restoration, undoId);
-        if (operation) changed_files.push({ path: restoration.path, operation });
-        undone.push(...restoration.changes);
-      }
-      report = { ...reportHead(undoId), status: 'completed', result: { success: true, changed_files } };
-    } catch (error) {
-      report = { ...reportHead(undoId), status: 'failed', error: errorValueOf(error) };
-    }
+      const pending = await this.#begin(undoId, toolIds, options);
+      return this.#complete(pending, toolIds, false);
+    });
     try {
-      this.#journal.endUndo(undoId, report, undone);
+      this.#journal.endUndo(undoId, report);
     } catch {
       // Return the report anyway: the files are restored, and repeating the undo changes nothing.
     }
     return report;
   }
 
-  /** Whether a path is as it was before its first change. */
-  async #isRestored([first]: readonly RecordedChange[]): Promise<boolean> {
-    if (!first) return true;
+  /** Plans the undo, keeps what it replaces, and journals all of it. If it throws, no file was touched. */
+  async #begin(undoId: string, toolIds: readonly string[], options: UndoOptions): Promise<PendingLanding> {
+    const { root } = this.#workspace;
     try {
-      return ((await fileNow(this.#workspace, first.path))?.version ?? null) === first.before;
-    } catch {
-      return false; // something else is at the path
+      const plan = await planUndo(this.#journal, this.#workspace, toolIds, options);
+      const kept = await keepOriginals(this.#journal, root, plan.changes, [undoId, ...toolIds]);
+      if (kept.conflicts.length > 0) throw conflict(kept.conflicts.map(({ path }) => path));
+      if (!kept.isKept && plan.isForced) throw new CountersignError('NOT_UNDOABLE', { problem: tooLarge });
+      const notUndoable = kept.isKept ? undefined : tooLarge;
+      const pending = { toolId: undoId, attempt: 1, layer: undefined, notUndoable };
+      await this.#journal.landings.begin(pending, kept.changes);
+      return pending;
+    } catch (error) {
+      this.#journal.landings.forget(undoId);
+      throw error;
+    }
+  }
+
+  /** Returns the files that were restored. Throws UNDO_CONFLICT if some were changed after the plan was made. */
+  async #complete({ toolId }: PendingLanding, toolIds: readonly string[], isResumed: boolean) {
+    const { landings, copies } = this.#journal;
+    const changes = await landings.changesOf(toolId);
+    this.#journal.announceChanges(changes);
+    const { conflicts, problem } = await applyChanges(changes, {
+      root: this.#workspace.root,
+      copyAt: (name) => copies.pathOf(name),
+      makesFolders: true,
+      isResumed,
+    });
+    landings.drop([...conflicts]);
+    const left = [...conflicts].map(({ path }) => path);
+    await landings.markUndone(toolIds, new Set(left));
+    if (problem !== undefined) throw new CountersignError('EXECUTION_FAILED', { problem });
+    if (left.length > 0) throw conflict(left);
+    return changes;
+  }
+
+  async #reportOf(undoId: string, work: () => Promise<readonly RecordedChange[]>): Promise<ResultReport> {
+    const head = { undo_id: undoId, attempt: 1, execution_time_ms: 0 };
+    try {
+      const changed_files = (await work()).map(({ path, operation }) => ({ path: path.toWellFormed(), operation }));
+      return { ...head, status: 'completed', result: { success: true, changed_files } };
+    } catch (error) {
+      return { ...head, status: 'failed', error: errorValueOf(error) };
     }
   }
 }
 
-const reportHead = (undoId: string) => ({ undo_id: undoId, attempt: 1, execution_time_ms: 0 });
+const notBegun = 'the runner was stopped before it put anything back. Undo it again';
+const tooLarge = 'what it would replace is too large to be kept';

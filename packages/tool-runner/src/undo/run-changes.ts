@@ -1,6 +1,7 @@
 import type { RunChange } from '@countersign/protocol';
 import { DIRECTORY, type FileChange } from '../files/file-snapshot.ts';
-import type { Journal, RecordedChange } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { RecordedChange } from '../journal/recorded-change.ts';
 import { fileDiff } from '../preview/file-diff.ts';
 
 /** A larger file gets no diff: computing it takes long, and nobody reads it. */
