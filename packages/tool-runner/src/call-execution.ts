@@ -55,7 +55,7 @@ export interface CallExecutionDeps {
   readonly queue: ExecutionQueue;
   readonly previews: CallPreviews;
   readonly heldHosts: HeldHosts;
-  readonly land: Land | undefined;
+  readonly land: Land;
   readonly decide: OwnVerdict['decide'];
   readonly executorOf: (tool: string) => Executor | undefined;
   /** Called when the call has ended; `report` is undefined if nothing is reported to the server. */
@@ -232,7 +232,12 @@ export class CallExecution {
             this.#made = changes;
           },
         },
-        land: land && ((landing) => land({ toolId, attempt, runId: run_id ?? undefined, ...landing })),
+        ...(how.base !== undefined && {
+          landing: {
+            begin: (layer) => journal.recordLayer(toolId, attempt, layer),
+            land: (landing) => land({ toolId, attempt, runId: run_id ?? undefined, ...landing }),
+          },
+        }),
       });
       logger.debug(`Tool result: ${toolId}`, { call: toolId, result });
       return result;

@@ -25,14 +25,16 @@ export interface CallContext {
   readonly onProcess?: ((running: RunningProcess) => void) | undefined;
   /** Journals the changes of a call before they are made (RN-3). */
   readonly changes: ChangeRecorder;
-  /** Lands what a command wrote in its layer (RN-12). Without it commands run without layers. */
-  readonly land?: LandCall | undefined;
+  /** For commands that write. Without it they run without layers. */
+  readonly landing?: CallLanding | undefined;
 }
 
-/** Lands the effects of one call. */
-export type LandCall = (
-  landing: Pick<LandingRequest, 'upper' | 'layerId' | 'effects' | 'result'>,
-) => Promise<Landed>;
+/** Journals the layer of a call, and lands what its command wrote there (RN-12). */
+export interface CallLanding {
+  /** Call it before the command starts; with undefined if it starts without a layer after all. */
+  begin(layerId: string | undefined): void;
+  land(landing: Pick<LandingRequest, 'upper' | 'layerId' | 'effects' | 'result'>): Promise<Landed>;
+}
 
 export interface RunningProcess {
   readonly process: ChildProcess;

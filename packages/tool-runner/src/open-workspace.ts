@@ -22,7 +22,8 @@ import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import type { Planted } from './isolation/executing-place-guard.ts';
 import { IsolatingStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
-import type { Land } from './layers/landing.ts';
+import { type Land, landingIn } from './layers/landing.ts';
+import type { Layers } from './layers/layers.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { CallNetwork } from './network/call-network.ts';
@@ -108,7 +109,8 @@ export interface WorkspaceParts {
   readonly builtIn: BuiltInTools;
   readonly heldHosts: HeldHosts;
   readonly journal: Journal;
-  readonly land: Land | undefined;
+  readonly land: Land;
+  readonly layers: Layers;
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
   readonly readableSecrets: () => readonly string[];
@@ -219,7 +221,8 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
         isCustomCall(call) ? custom.digest(call) : builtIn.base(call, decision),
     },
     journal,
-    land: undefined,
+    land: landingIn(journal, workspace),
+    layers: starter.layers,
     clock,
     readableSecrets: () => starter.readableSecrets(),
     settings: chosen,

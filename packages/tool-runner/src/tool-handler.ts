@@ -15,6 +15,7 @@ import {
   type ToolExecutionResult,
 } from './call-execution.ts';
 import { readCeiling } from './call-permission.ts';
+import { keepConflicts } from './commands/layered-command.ts';
 import type { ToolServers } from './custom/tool-servers.ts';
 import { ExecutionHistory, type ExecutionHistoryEntry } from './execution-history.ts';
 import { ExecutionQueue } from './execution-queue.ts';
@@ -443,8 +444,13 @@ export class ToolHandler {
 
   async #recover(): Promise<void> {
     try {
-      await recoverJournal(this.#journal, this.#parts.workspace, this.logger);
+      const { workspace, layers } = this.#parts;
+      await recoverJournal(this.#journal, workspace, this.logger, (landing, { conflicts }) =>
+        keepConflicts(workspace, landing, conflicts),
+      );
       await this.#undo.recover();
+      const needed = new Set(this.#journal.landings.pending().map(({ layer }) => layer?.id));
+      layers.dropAbandoned((id) => needed.has(id));
       for (const { toolId, report } of this.#journal.unacknowledged()) this.#outbox.add(toolId, report);
       for (const { toolIds, report } of this.#journal.unacknowledgedUndos())
         this.#reportUndo(toolIds, report);

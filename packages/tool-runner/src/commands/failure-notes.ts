@@ -59,12 +59,15 @@ function readOnlyNote(place: string | undefined, root: string, { workspace }: Fa
   if (workspace === 'read')
     return `"${path}" could not be written, because a command that runs unasked only reads; use a tool or a command that says that it writes, and the person is asked`;
   const kind = executingPlaces.find(path)?.kind;
-  if (/(^|\/)\.git(\/|$)/.test(path) && !gitDecides.test(path))
+  if (isGitData(path))
     return `"${path}" is of git's own data, which only git calls write: run the git command alone (execute_command, or a shell line of nothing else), or in a line only add, commit, stash, branch, fetch, switch -c and others that check out nothing, with every word written out`;
   if (kind !== undefined)
     return `"${path}" executes later (${kind}), so commands cannot change it; change it with write_file, edit_file or delete_file, and the person is asked`;
   return `"${path}" is read-only for commands; change it with a file tool, and the person is asked`;
 }
+
+/** Whether a path is in `.git`, and not among what decides what git runs. */
+export const isGitData = (path: string): boolean => /(^|\/)\.git(\/|$)/.test(path) && !gitDecides.test(path);
 
 /** Files that decide what git runs. They are read-only for every command but git's own configuration commands. */
 const gitDecides = /(^|\/)\.git\/(config|config\.worktree|commondir|hooks|modules|worktrees)(\.lock)?(\/|$)/;

@@ -42,6 +42,16 @@ export function writesOfLine(
   return calls.every(({ words }) => needsDataOnly(words as readonly string[])) ? 'data' : undefined;
 }
 
+/**
+ * The same where the line runs in a layer: what decides what git runs is withheld from landing, so any line that calls git
+ * may write its data.
+ */
+export const writesOfLineInLayer = (
+  line: string,
+  details: Pick<CallAssessment, 'commands' | 'environment'> = { commands: [] },
+): Confinement['writableGit'] =>
+  writesOfLine(line, details) ?? (details.commands.some(({ words }) => isGit(words)) ? 'data' : undefined);
+
 /** Also matches a git that is called by its path, about which nothing is known. */
 const isGit = ([program]: readonly (string | undefined)[]): boolean => /(^|\/)git$/.test(program ?? '');
 

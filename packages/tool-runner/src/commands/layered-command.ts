@@ -1,85 +1,104 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { sensitivePlaces } from '@countersign/policy';
-import type { LandCall, ToolResult } from '../executor.ts';
+import type { CallLanding, ToolResult } from '../executor.ts';
 import { toDiskPath } from '../isolation/disk-names.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
-import type { Effect } from '../layers/effect.ts';
-import { type LayerEffects, readEffects } from '../layers/layer-effects.ts';
+import type { PendingLanding } from '../journal/landing-records.ts';
+import type { RecordedChange } from '../journal/recorded-change.ts';
+import { landedResult, leftFields } from '../layers/landed-result.ts';
+import { changeOf } from '../layers/landing.ts';
+import { readEffects } from '../layers/layer-effects.ts';
 import type { Layer } from '../layers/layers.ts';
 import { splitWithheld } from '../layers/withheld.ts';
 import { tryOr } from '../try-or.ts';
 import type { Workspace } from '../workspace.ts';
-import type { CommandChanges } from './workspace-changes.ts';
-
-/** Part of a command's result. Empty fields are left out. */
-export type LayerChanges = CommandChanges & {
-  /** Places that execute later, which did not land (VA-3). */
-  withheld?: { path: string }[];
-  /** Did not land, because somebody else has changed them meanwhile. */
-  conflicts?: { path: string }[];
-};
-
-/** What became of the effects of a command. */
-export interface LandedEffects {
-  readonly changes: LayerChanges;
-  /** Sentences for the agent. */
-  readonly notes: readonly string[];
-}
+import { isGitData } from './failure-notes.ts';
+import type { CommandResult } from './run-command.ts';
 
 /**
  * Lands what a command wrote in its layer after it has ended by itself, and removes the layer. What does not land is kept
- * aside: places that execute later (VA-3), and files that somebody else has changed meanwhile. `result` is what the call
- * reports if this process is killed while it lands.
+ * aside: places that execute later (VA-3), and files that somebody else has changed meanwhile. Returns the call's result.
  */
 export async function landEffects(
   layer: Layer,
   {
     starter,
-    workspace: { root, stateFolder, limits },
+    workspace,
     writableGit,
-    land,
+    landing,
     result,
   }: {
     readonly starter: IsolatingStarter;
     readonly workspace: Workspace;
     readonly writableGit: Confinement['writableGit'];
-    readonly land: LandCall;
-    readonly result: ToolResult;
+    readonly landing: CallLanding;
+    readonly result: CommandResult;
   },
-): Promise<LandedEffects> {
+): Promise<CommandResult> {
+  const { root, limits } = workspace;
   let entries = Number.POSITIVE_INFINITY;
   try {
-    const read: LayerEffects = await readEffects(starter.layers, layer, root);
+    const read = await readEffects(starter.layers, layer, root);
     entries = read.entries;
-    const places = starter.executingPlaces();
-    const { landing, withheld } = await splitWithheld(read.effects, { root, places, writableGit });
-    const { upper, id: layerId } = layer;
-    const nothing = { landed: [], conflicts: [], notUndoable: undefined, problem: undefined };
-    const { landed, conflicts, notUndoable, problem } =
-      landing.length === 0 ? nothing : await land({ upper, layerId, effects: landing, result });
-    const inConflict = [...read.conflicts, ...conflicts].sort((a, b) => (a.path < b.path ? -1 : 1));
-    const left = { withheld: outermost(withheld), conflicts: outermost(inConflict) };
-    const keptIn = keepAside(upper, join(stateFolder, 'set-aside', layerId), [
-      ...left.withheld,
-      ...left.conflicts,
-    ]);
-    const sentences = [
-      ...someOf(left.withheld, (path) => `"${path}" would execute later, so it did not land (VA-3)`),
-      ...someOf(left.conflicts, (path) => `"${path}" was changed by others meanwhile, so it did not land`),
+    const split = await splitWithheld(read.effects, { root, places: starter.executingPlaces(), writableGit });
+    const withheld = outermost(split.withheld);
+    const conflicts = outermost(read.conflicts);
+    const keptIn = keepAside(workspace, layer, [...withheld, ...conflicts]);
+    const notes = [
+      ...someOf(withheld, withheldNote),
+      ...someOf(conflicts, conflictNote),
       ...someOf(
         read.leftOut.map((path) => ({ path })),
-        (path) => `"${path}" did not land: it is a pipe, socket or device, or its path is too long`,
+        leftOutNote,
       ),
       ...(keptIn === undefined ? [] : [`what did not land is kept in "${keptIn}"`]),
-      ...[problem, notUndoable].filter((sentence) => sentence !== undefined),
     ];
-    return { changes: describe(landed, left, limits.entries), notes: sentences };
+    // The cast ignores optional fields that are undefined, because JSON leaves them out.
+    const before = {
+      ...withNotes(result, notes),
+      ...leftFields({ withheld, conflicts }, limits.entries),
+    } as ToolResult;
+    if (split.landing.length === 0) return before as CommandResult;
+    const request = { upper: layer.upper, layerId: layer.id, effects: split.landing, result: before };
+    const { landed, conflicts: late, notUndoable, problem } = await landing.land(request);
+    const kept = outermost(late);
+    const lateIn = keepAside(workspace, layer, kept);
+    const lateNotes = [
+      ...someOf(kept, conflictNote),
+      ...(lateIn === undefined || lateIn === keptIn ? [] : [`what did not land is kept in "${lateIn}"`]),
+    ];
+    const outcome = { landed: landed.map(changeOf), conflicts: kept.map(changeOf), notUndoable, problem };
+    const ended = landedResult(before, outcome, limits.entries) as CommandResult;
+    return withNotes(ended, lateNotes);
   } finally {
     starter.layers.drop(layer, entries);
   }
 }
+
+/** Keeps aside what did not land when a landing was completed after a crash. */
+export function keepConflicts(
+  workspace: Workspace,
+  { layer }: Pick<PendingLanding, 'layer'>,
+  conflicts: readonly Pick<RecordedChange, 'path' | 'after'>[],
+): void {
+  if (layer) keepAside(workspace, layer, outermost(conflicts));
+}
+
+/** Adds notes for the agent to the standard error of a command. */
+export const withNotes = (result: CommandResult, notes: readonly string[]): CommandResult => ({
+  ...result,
+  stderr: [result.stderr, ...notes.map((note) => `\n[Countersign: ${note}]\n`)].join(''),
+});
+
+const withheldNote = (path: string): string =>
+  isGitData(path)
+    ? `"${path}" did not land: git's own data lands only from a command that calls git by name`
+    : `"${path}" would execute later, so it did not land (VA-3)`;
+const conflictNote = (path: string): string =>
+  `"${path}" was changed by others while the command ran, so it did not land`;
+const leftOutNote = (path: string): string =>
+  `"${path}" did not land: it is a pipe, a socket or a device, or its path is too long`;
 
 /** The most notes of one kind in a result. */
 const MAX_NOTES = 5;
@@ -89,21 +108,26 @@ function someOf(items: readonly { readonly path: string }[], say: (path: string)
   return items.length > MAX_NOTES ? [...said, `and ${items.length - MAX_NOTES} more`] : said;
 }
 
-/** Leaves out what is in a folder that is itself among the effects. */
-function outermost(effects: readonly Effect[]): Effect[] {
-  const paths = new Set(effects.map(({ path }) => path));
-  const isInside = ({ path }: Effect): boolean => {
+/** Leaves out what is in a folder that is itself among the changes. */
+function outermost<T extends { readonly path: string }>(changes: readonly T[]): T[] {
+  const paths = new Set(changes.map(({ path }) => path));
+  const isInside = ({ path }: T): boolean => {
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
       if (paths.has(path.slice(0, at))) return true;
     return false;
   };
-  return effects.filter((effect) => !isInside(effect));
+  return changes.filter((change) => !isInside(change));
 }
 
 /** Moves what did not land out of the layer. Returns the folder; undefined if there is nothing to keep. */
-function keepAside(upper: string, folder: string, effects: readonly Effect[]): string | undefined {
-  const kept = effects.filter(({ path, after }) => {
-    if (after === undefined) return false;
+function keepAside(
+  { stateFolder }: Workspace,
+  { id, upper }: Pick<Layer, 'id' | 'upper'>,
+  changes: readonly { readonly path: string; readonly after: unknown }[],
+): string | undefined {
+  const folder = join(stateFolder, 'set-aside', id);
+  const kept = changes.filter(({ path, after }) => {
+    if (after === undefined || after === null) return false;
     const to = join(folder, path);
     return tryOr(() => {
       mkdirSync(toDiskPath(dirname(to)), { recursive: true, mode: 0o700 });
@@ -112,32 +136,4 @@ function keepAside(upper: string, folder: string, effects: readonly Effect[]): s
     }, false);
   });
   return kept.length > 0 ? folder : undefined;
-}
-
-const isInGit = (path: string): boolean => path.split('/').includes('.git');
-
-function describe(
-  landed: readonly Effect[],
-  left: { readonly withheld: readonly Effect[]; readonly conflicts: readonly Effect[] },
-  most: number,
-): LayerChanges {
-  const files = landed.filter(
-    ({ path, before, after }) =>
-      (after ?? before)?.type !== 'directory' && !isInGit(path) && sensitivePlaces.find(path) === undefined,
-  );
-  const paths = (effects: readonly Effect[]) =>
-    effects.slice(0, most).map(({ path }) => ({ path: path.toWellFormed() }));
-  return {
-    ...(files.length > 0 && {
-      changed_files: files.slice(0, most).map(({ path, change }) => ({
-        path: path.toWellFormed(),
-        operation: change === 'mode' ? 'modified' : change,
-      })),
-    }),
-    ...(files.length > most && {
-      changed_files_incomplete: `${files.length} files changed; ${most} of them are listed`,
-    }),
-    ...(left.withheld.length > 0 && { withheld: paths(left.withheld) }),
-    ...(left.conflicts.length > 0 && { conflicts: paths(left.conflicts) }),
-  };
 }

@@ -22,6 +22,7 @@ import { findOwnNode, fixedPath, isFirstNode } from '../isolation/fixed-path.ts'
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { findTool } from '../isolation/isolation-probe.ts';
 import { openWorkspace, type WorkspaceParts } from '../open-workspace.ts';
+import { landingFor } from './landing.test-data.ts';
 import { makeWorld, realProjects, type World } from './real-projects.test-data.ts';
 
 /** One line of `corpus/executed-lines.jsonl`; its README says what the fields mean. */
@@ -90,7 +91,8 @@ function repositoryOf({ root, environment }: World): Record<string, string> {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: root, env: environment, encoding: 'utf8' });
   return {
-    commits: git('log', '--all', '--format=%T %s %D'),
+    // A stash names the commit, whose id depends on the time.
+    commits: git('log', '--all', '--format=%T %s %D').replace(/( on [\w-]+: )[0-9a-f]{7,}/g, '$1{hash}'),
     status: git('status', '--short', '--branch'),
     stashes: git('stash', 'list', '--format=%gs'),
     remote: git('--git-dir=../remote.git', 'log', '--all', '--format=%T %s'),
@@ -158,6 +160,7 @@ describe.skipIf(cannotIsolate).each(Object.entries(realProjects))(
         signal: new AbortController().signal,
         onProgress: () => {},
         changes: { begin: () => {} },
+        landing: landingFor(runner),
       });
       const { exit_code, stdout } = result as ToolSuccess<'shell_exec'>;
       return {

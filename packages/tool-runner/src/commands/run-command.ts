@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { CountersignError, describeError, type ToolSuccess } from '@countersign/protocol';
-import type { CallContext, LandCall, ToolResult } from '../executor.ts';
+import type { CallContext, CallLanding } from '../executor.ts';
 import type { ConversationPlace } from '../isolation/conversation-place.ts';
 import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
@@ -9,7 +9,7 @@ import type { Layer } from '../layers/layers.ts';
 import { ExecutionCancelled, isCancellation } from '../runner-errors.ts';
 import type { CommandServices } from '../tool-module.ts';
 import { failureNotes } from './failure-notes.ts';
-import { landEffects } from './layered-command.ts';
+import { landEffects, withNotes } from './layered-command.ts';
 import { withLineProgress } from './line-progress.ts';
 import { type Ending, runToEnd } from './run-to-end.ts';
 import { withChanges } from './workspace-changes.ts';
@@ -22,11 +22,13 @@ export interface Command {
   /** The command's name in error messages. */
   readonly name: string;
   readonly request: ProcessRequest;
+  /** What of `.git` lands if the command runs in a layer; by default what its confinement lets it write. */
+  readonly gitInLayer?: Confinement['writableGit'];
   /** In seconds. The workspace's limit applies too. */
   readonly timeout: number;
 }
 
-type RunContext = Pick<CallContext, 'signal' | 'onProgress' | 'onProcess' | 'details' | 'land'>;
+type RunContext = Pick<CallContext, 'signal' | 'onProgress' | 'onProcess' | 'details' | 'landing'>;
 
 /**
  * Runs a command and returns its output, its exit code and the files that it changed (TL-2). If it may write, it runs in a
@@ -39,18 +41,19 @@ export async function runCommand(
 ): Promise<CommandResult> {
   const { starter } = services;
   const { request } = command;
-  const { land, details } = context;
+  const { landing, details } = context;
   // A command cannot change files if the workspace is mounted read-only.
-  const mayLayer = request.confinement.workspace === 'write' && land !== undefined;
-  const layer = mayLayer ? starter.openLayer(programsOf(request, details)) : undefined;
-  if (!layer) return runInWorkspace(command, services, context);
+  const mayWrite = request.confinement.workspace === 'write';
+  const layer = mayWrite && landing ? starter.openLayer(programsOf(request, details)) : undefined;
+  if (!landing || !layer) return runInWorkspace(command, services, context);
   try {
-    return await runInLayer(command, layer, land as LandCall, services, context);
+    return await runInLayer(command, { layer, landing }, services, context);
   } catch (error) {
     if (!(error instanceof LayerNotMounted)) throw error;
     // Something has changed since layers worked here.
     starter.layers.forgetProbe();
     if (starter.layers.problem === undefined) throw error.cause;
+    landing.begin(undefined);
     return runInWorkspace(command, services, context);
   }
 }
@@ -70,8 +73,7 @@ async function runInWorkspace(
 
 async function runInLayer(
   command: Command,
-  layer: Layer,
-  land: LandCall,
+  { layer, landing }: { readonly layer: Layer; readonly landing: CallLanding },
   services: CommandServices,
   context: RunContext,
 ): Promise<CommandResult> {
@@ -79,6 +81,7 @@ async function runInLayer(
   const { confinement } = command.request;
   let ended: Ended;
   try {
+    landing.begin(layer.id);
     const request = { ...command.request, layer };
     ended = await runOnce({ ...command, request }, services, context);
   } catch (error) {
@@ -92,15 +95,13 @@ async function runInLayer(
     const dropped = await dropLayer(layer, services);
     return dropped === 0 ? result : withNotes(result, [droppedNote(dropped)]);
   }
-  const { changes, notes } = await landEffects(layer, {
+  return landEffects(layer, {
     starter,
     workspace,
-    writableGit: confinement.writableGit,
-    land,
-    // The cast ignores optional fields that are undefined, because JSON leaves them out.
-    result: result as ToolResult,
+    writableGit: command.gitInLayer ?? confinement.writableGit,
+    landing,
+    result,
   });
-  return { ...withNotes(result, notes), ...changes };
 }
 
 /** The command did not start, perhaps because its layer could not be mounted. */
@@ -149,11 +150,6 @@ async function runOnce(
   const notes = result.success ? [] : failureNotes(result, { ...request, root: workspace.root, hidden });
   return { result: withNotes(result, notes), endedByItself: result.exit_code !== null };
 }
-
-const withNotes = (result: CommandResult, notes: readonly string[]): CommandResult => ({
-  ...result,
-  stderr: [result.stderr, ...notes.map((note) => `\n[Countersign: ${note}]\n`)].join(''),
-});
 
 /** The command's timeout and the workspace's maximum, in seconds. */
 interface CommandTimes {

@@ -6,7 +6,7 @@ import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
 import type { CommandServices, ShellServices, ToolModule } from '../tool-module.ts';
 import { fetchesOf, runPlainCommand } from './fetching-command.ts';
-import { writesOfLine } from './git-writes.ts';
+import { writesOfLine, writesOfLineInLayer } from './git-writes.ts';
 import { plainWords } from './plain-words.ts';
 import { commandConfinement, placeOf, runCommand } from './run-command.ts';
 
@@ -20,7 +20,8 @@ export const shellExec: ToolModule<'shell_exec'> = {
     const { command: text, timeout } = params;
     const plain = await bashRequest(params, context, services, writesOfLine(text, context.details));
     const request = await withSafeGit(plain, text, context, services);
-    const line = { text, name: 'The shell line', request, timeout };
+    const gitInLayer = writesOfLineInLayer(text, context.details);
+    const line = { text, name: 'The shell line', request, gitInLayer, timeout };
     const words = plainCall(params);
     return words ? runPlainCommand(words, line, services, context) : runCommand(line, services, context);
   },

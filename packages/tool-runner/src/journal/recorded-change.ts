@@ -85,7 +85,8 @@ export const changeFrom = (row: Row): RecordedChange => ({
 });
 
 const numberFrom = (value: unknown): number | undefined => (value as number | null) ?? undefined;
-const timeFrom = (value: unknown): bigint | undefined => (value === null ? undefined : BigInt(value as string));
+const timeFrom = (value: unknown): bigint | undefined =>
+  value === null ? undefined : BigInt(value as string);
 
 /**
  * A path or version for a text column. SQLite keeps only well-formed text, and a decoded file name may have lone
@@ -95,4 +96,6 @@ export const textOf = <T extends string | null>(text: T): T =>
   (text === null || text.isWellFormed() ? text : `/${JSON.stringify(text)}`) as T;
 
 const fromText = (text: unknown): string | null =>
-  typeof text === 'string' && text.startsWith('/"') ? (JSON.parse(text.slice(1)) as string) : (text as string | null);
+  typeof text === 'string' && text.startsWith('/"')
+    ? (JSON.parse(text.slice(1)) as string)
+    : (text as string | null);

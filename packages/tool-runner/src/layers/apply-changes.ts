@@ -1,4 +1,13 @@
-import { linkSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DIRECTORY, type FileVersion } from '../files/file-snapshot.ts';
 import { toDiskPath } from '../isolation/disk-names.ts';
@@ -112,7 +121,9 @@ class Applying {
       backwards.filter(({ after }) => isFolder(after)),
       (change) => this.#adjustFolder(change),
     );
-    await this.#flush([...new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('/')))))]);
+    await this.#flush([
+      ...new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('/'))))),
+    ]);
     return { conflicts: this.#conflicts, problem: this.#problem };
   }
 
@@ -180,7 +191,8 @@ class Applying {
     await this.#flush(copies);
     await this.#each([...staged.keys()], (change) => this.#commit(change, staged.get(change) as Staged));
     for (const [change, { temporary }] of staged)
-      if (temporary !== undefined && this.#conflicts.has(change)) await this.#each([change], () => this.#discard(temporary));
+      if (temporary !== undefined && this.#conflicts.has(change))
+        await this.#each([change], () => this.#discard(temporary));
   }
 
   /** Returns true if the change is made, and false if it is a conflict. */
@@ -253,7 +265,8 @@ class Applying {
     let expected = replaces;
     const seen = entryNow(this.#workspace.at(path));
     // Replacing another name of the same file has changed its identity.
-    if (seen && replaces !== undefined && seen.identity !== replaces) expected = await this.#asBefore(change, seen);
+    if (seen && replaces !== undefined && seen.identity !== replaces)
+      expected = await this.#asBefore(change, seen);
     if (seen && expected === undefined) return false;
     const to = this.#workspace.at(path);
     const from = temporary === undefined ? this.#layer?.at(path) : this.#workspace.at(temporary);
@@ -272,7 +285,9 @@ class Applying {
     if (now?.type !== 'directory') return false;
     if (isFolder(before)) {
       if (now.mode === modeAfter || modeAfter === undefined) return true;
-      return (mode === undefined || now.mode === mode) && this.#workspace.adjust(path, now, { mode: modeAfter });
+      return (
+        (mode === undefined || now.mode === mode) && this.#workspace.adjust(path, now, { mode: modeAfter })
+      );
     }
     // Another program's folder of the same name keeps its mode.
     if (!this.#how.isResumed && !this.#madeFolders.has(change)) return true;
@@ -281,8 +296,13 @@ class Applying {
   }
 
   /** The identity of an entry if it is as before the change. */
-  async #asBefore({ path, before, mode, identity }: RecordedChange, now: EntryNow): Promise<string | undefined> {
-    return now.identity === identity || (await this.#isAs(path, now, before, mode)) ? now.identity : undefined;
+  async #asBefore(
+    { path, before, mode, identity }: RecordedChange,
+    now: EntryNow,
+  ): Promise<string | undefined> {
+    return now.identity === identity || (await this.#isAs(path, now, before, mode))
+      ? now.identity
+      : undefined;
   }
 
   #isAs(path: string, now: EntryNow, version: FileVersion, mode: number | undefined): Promise<boolean> {

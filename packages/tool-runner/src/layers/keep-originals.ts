@@ -47,7 +47,8 @@ export async function keepOriginals(
       await turns.next();
       const original = originals.get(change);
       if (!original || !isKept) {
-        if (!conflicts.has(change)) changes.push({ ...change, ...(original && { identity: original.identity }) });
+        if (!conflicts.has(change))
+          changes.push({ ...change, ...(original && { identity: original.identity }) });
         continue;
       }
       const copy = randomUUID();

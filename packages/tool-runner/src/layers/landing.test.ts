@@ -56,7 +56,13 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
       holder: { program: 'a test' },
       ...(undoBytes !== undefined && { undoBytes }),
     });
-    const workspace: Workspace = { root, stateFolder: state, limits: defaultLimits, home: state, addedEnvironment: [] };
+    const workspace: Workspace = {
+      root,
+      stateFolder: state,
+      limits: defaultLimits,
+      home: state,
+      addedEnvironment: [],
+    };
     undo = new FileUndo(journal, workspace);
   }
 
@@ -67,7 +73,10 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
   };
 
   /** Lands what `command` does to a copy of the workspace; `meanwhile` is done to the workspace after that. */
-  async function run(command: (cwd: string) => void, meanwhile = () => {}): Promise<Landed & { toolId: string }> {
+  async function run(
+    command: (cwd: string) => void,
+    meanwhile = () => {},
+  ): Promise<Landed & { toolId: string }> {
     const toolId = `call-${++calls}`;
     upper = join(state, 'layers', toolId, 'upper');
     layerLike(root, upper);
@@ -83,22 +92,41 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
   const sh = (script: string) => (cwd: string) => {
     execFileSync('/bin/bash', ['-ec', script], { cwd });
   };
-  const undone = async (...toolIds: string[]) => (await undo.undo(`undo-${++calls}`, toolIds, { force: false })).status;
+  const undone = async (...toolIds: string[]) =>
+    (await undo.undo(`undo-${++calls}`, toolIds, { force: false })).status;
 
   it.each([
     ['contents', 'echo new > a.txt; echo made > made.txt; rm deep/b.txt'],
-    ['modes', 'chmod 755 a.txt; chmod 700 deep; chmod 6750 deep/b.txt; echo x > deep/b.txt; chmod 6750 deep/b.txt'],
+    [
+      'modes',
+      'chmod 755 a.txt; chmod 700 deep; chmod 6750 deep/b.txt; echo x > deep/b.txt; chmod 6750 deep/b.txt',
+    ],
     ['links', 'ln -s a.txt l1; ln -sfn /nowhere link; ln -sfn deep a.txt; rm -r deep; ln -s x deep'],
     ['folders', 'mkdir -p e/m/p/t/y; mkdir -m 1777 shared; rm -r deep; mkdir deep; chmod 500 e/m'],
     ['a file that becomes a folder', 'rm a.txt; mkdir a.txt; echo in > a.txt/in'],
     ['a folder that becomes a file', 'rm -r deep; echo file > deep'],
-    ['a link that becomes a file and a file that becomes a link', 'rm link a.txt; echo f > link; ln -s z a.txt'],
-    ['a folder that becomes a link, and a link that becomes a folder', 'rm -r deep link; ln -s a.txt deep; mkdir -m 750 link; echo y > link/y'],
+    [
+      'a link that becomes a file and a file that becomes a link',
+      'rm link a.txt; echo f > link; ln -s z a.txt',
+    ],
+    [
+      'a folder that becomes a link, and a link that becomes a folder',
+      'rm -r deep link; ln -s a.txt deep; mkdir -m 750 link; echo y > link/y',
+    ],
     ['names that only differ in case', 'mv a.txt A.txt; mv deep Deep; mv A.txt a.Txt'],
-    ['names with control characters', "echo 1 > $'new\\nline'; echo 2 > $'\\e[31m'; mkdir $'tab\\t'; echo 3 > $'tab\\t/x'"],
-    ['names that are not UTF-8', "echo 1 > $'\\xff\\xfe'; mkdir $'d\\x80'; echo 2 > $'d\\x80/\\xc3'; ln -s $'\\xe9' $'l\\xe9'; rm $'old\\xff'"],
+    [
+      'names with control characters',
+      "echo 1 > $'new\\nline'; echo 2 > $'\\e[31m'; mkdir $'tab\\t'; echo 3 > $'tab\\t/x'",
+    ],
+    [
+      'names that are not UTF-8',
+      "echo 1 > $'\\xff\\xfe'; mkdir $'d\\x80'; echo 2 > $'d\\x80/\\xc3'; ln -s $'\\xe9' $'l\\xe9'; rm $'old\\xff'",
+    ],
     ['moved folders', 'mv deep moved; mkdir deep; mv moved deep/inner'],
-    ['protected folders', 'mkdir p; echo x > p/x; mkdir p/q; echo y > p/q/y; chmod 555 p/q p; chmod 555 deep'],
+    [
+      'protected folders',
+      'mkdir p; echo x > p/x; mkdir p/q; echo y > p/q/y; chmod 555 p/q p; chmod 555 deep',
+    ],
     ['many', 'for i in $(seq 600); do mkdir -p m/$((i%7)); echo $i > m/$((i%7))/$i; done; rm -r many'],
     ['nothing', 'true'],
   ])('lands %s, and undo brings back what was there', async (_what, script) => {
@@ -130,10 +158,15 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
 
   it('hard links that the command made stay hard links, and are undone', async () => {
     write('a.txt');
-    const { toolId } = await run(sh('echo x > one; ln one two; mkdir d; ln one d/three; ln a.txt b.txt; echo y > a.txt'));
+    const { toolId } = await run(
+      sh('echo x > one; ln one two; mkdir d; ln one d/three; ln a.txt b.txt; echo y > a.txt'),
+    );
     const inodes = ['one', 'two', 'd/three'].map((path) => statSync(at(path)).ino);
     expect(new Set(inodes).size).toBe(1);
-    expect([statSync(at('a.txt')).ino === statSync(at('b.txt')).ino, readFileSync(at('b.txt'), 'utf8')]).toEqual([true, 'y\n']);
+    expect([
+      statSync(at('a.txt')).ino === statSync(at('b.txt')).ino,
+      readFileSync(at('b.txt'), 'utf8'),
+    ]).toEqual([true, 'y\n']);
     expect(await undone(toolId)).toBe('completed');
     expect(readdirSync(root)).toEqual(['a.txt']);
   });
@@ -144,29 +177,43 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
     linkSync(at('a.txt'), at('c.txt'));
     const { toolId, conflicts } = await run(sh('rm a.txt; echo new > a.txt; rm b.txt; echo other > b.txt'));
     expect(conflicts).toEqual([]);
-    expect(['a.txt', 'b.txt', 'c.txt'].map((path) => readFileSync(at(path), 'utf8'))).toEqual(['new\n', 'other\n', 'old']);
+    expect(['a.txt', 'b.txt', 'c.txt'].map((path) => readFileSync(at(path), 'utf8'))).toEqual([
+      'new\n',
+      'other\n',
+      'old',
+    ]);
     // An undo copy is never another name of a file that stays in the workspace.
     appendFileSync(at('c.txt'), ' and later');
     expect(await undone(toolId)).toBe('completed');
-    expect(['a.txt', 'b.txt', 'c.txt'].map((path) => readFileSync(at(path), 'utf8'))).toEqual(['old', 'old', 'old and later']);
+    expect(['a.txt', 'b.txt', 'c.txt'].map((path) => readFileSync(at(path), 'utf8'))).toEqual([
+      'old',
+      'old',
+      'old and later',
+    ]);
   });
 
-  it.skipIf(stateDisk === workspaceDisk)('a file of 1 GiB with holes lands with its holes, and is not read into memory', async () => {
-    write('big', 'small');
-    const { toolId } = await run(sh('truncate -s 1G big; echo end >> big; cp --sparse=always big made'));
-    const { size, blocks } = statSync(at('made'));
-    expect([size, blocks * 512 < 2 * 1024 * 1024]).toEqual([1024 ** 3 + 4, true]);
-    expect(await undone(toolId)).toBe('completed');
-    // Each file was hashed and copied in pieces.
-    expect(process.resourceUsage().maxRSS).toBeLessThan(700 * 1024);
-    expect(readFileSync(at('big'), 'utf8')).toBe('small');
-    expect(existsSync(at('made'))).toBe(false);
-  });
+  it.skipIf(stateDisk === workspaceDisk)(
+    'a file of 1 GiB with holes lands with its holes, and is not read into memory',
+    async () => {
+      write('big', 'small');
+      const { toolId } = await run(sh('truncate -s 1G big; echo end >> big; cp --sparse=always big made'));
+      const { size, blocks } = statSync(at('made'));
+      expect([size, blocks * 512 < 2 * 1024 * 1024]).toEqual([1024 ** 3 + 4, true]);
+      expect(await undone(toolId)).toBe('completed');
+      // Each file was hashed and copied in pieces.
+      expect(process.resourceUsage().maxRSS).toBeLessThan(700 * 1024);
+      expect(readFileSync(at('big'), 'utf8')).toBe('small');
+      expect(existsSync(at('made'))).toBe(false);
+    },
+  );
 
   it('what was changed meanwhile is a conflict, stays, and the rest lands', async () => {
-    for (const name of ['edited', 'deleted', 'replaced', 'retyped', 'fine', 'full/a', 'gone/a', 'moded']) write(name);
+    for (const name of ['edited', 'deleted', 'replaced', 'retyped', 'fine', 'full/a', 'gone/a', 'moded'])
+      write(name);
     const { landed, conflicts, toolId } = await run(
-      sh('for f in edited deleted replaced retyped fine gone/a; do echo new > $f; done; rm -r full; echo x > made; mkdir dir; chmod 600 moded; echo y > gone/new'),
+      sh(
+        'for f in edited deleted replaced retyped fine gone/a; do echo new > $f; done; rm -r full; echo x > made; mkdir dir; chmod 600 moded; echo y > gone/new',
+      ),
       () => {
         write('edited', 'mine');
         rmSync(at('deleted'));
@@ -181,12 +228,25 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
         rmSync(at('gone'), { recursive: true });
       },
     );
-    expect(conflicts.map(({ path }) => path).sort()).toEqual(
-      ['deleted', 'dir', 'edited', 'full', 'gone/a', 'gone/new', 'made', 'moded', 'replaced', 'retyped'],
-    );
+    expect(conflicts.map(({ path }) => path).sort()).toEqual([
+      'deleted',
+      'dir',
+      'edited',
+      'full',
+      'gone/a',
+      'gone/new',
+      'made',
+      'moded',
+      'replaced',
+      'retyped',
+    ]);
     expect(landed.map(({ path }) => path)).toEqual(['fine', 'full/a']);
     for (const name of ['edited', 'replaced', 'made']) expect(readFileSync(at(name), 'utf8')).toBe('mine');
-    expect([readFileSync(at('dir'), 'utf8'), existsSync(at('gone')), readdirSync(at('full'))]).toEqual(['a file of mine', false, ['mine']]);
+    expect([readFileSync(at('dir'), 'utf8'), existsSync(at('gone')), readdirSync(at('full'))]).toEqual([
+      'a file of mine',
+      false,
+      ['mine'],
+    ]);
     // The layer still has the command's version of a conflict.
     expect(readFileSync(join(upper, 'edited'), 'utf8')).toBe('new\n');
     expect(await undone(toolId)).toBe('completed');
@@ -205,10 +265,13 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
     writeFileSync(join(outside, 'a'), 'outside');
     write('deep/a');
     write('deep/b');
-    const { landed, conflicts } = await run(sh('echo new > deep/a; rm deep/b; echo c > deep/c; mkdir deep/d; chmod 700 deep'), () => {
-      renameSync(at('deep'), at('moved'));
-      symlinkSync(outside, at('deep'));
-    });
+    const { landed, conflicts } = await run(
+      sh('echo new > deep/a; rm deep/b; echo c > deep/c; mkdir deep/d; chmod 700 deep'),
+      () => {
+        renameSync(at('deep'), at('moved'));
+        symlinkSync(outside, at('deep'));
+      },
+    );
     expect([landed, conflicts.length]).toEqual([[], 5]);
     expect([readdirSync(outside), readFileSync(join(outside, 'a'), 'utf8')]).toEqual([['a'], 'outside']);
     expect(readdirSync(at('moved'))).toEqual(['a', 'b']);
@@ -219,16 +282,27 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
     write('a.txt', 'old');
     write('deep/b.txt', 'old');
     chmodSync(at('deep/b.txt'), 0o640);
-    const { toolId } = await run(sh('echo new > a.txt; rm -r deep; echo made > made; mkdir empty; chmod 700 .'));
+    const { toolId } = await run(
+      sh('echo new > a.txt; rm -r deep; echo made > made; mkdir empty; chmod 700 .'),
+    );
     write('a.txt', 'mine');
     chmodSync(at('made'), 0o600);
     const refused = await undo.undo('refused', [toolId], { force: false });
-    expect(refused.error).toMatchObject({ code: 'UNDO_CONFLICT', message: expect.stringContaining('"made", "a.txt"') });
+    expect(refused.error).toMatchObject({
+      code: 'UNDO_CONFLICT',
+      message: expect.stringContaining('"made", "a.txt"'),
+    });
     expect((await undo.undo('forced', [toolId], { force: true })).status).toBe('completed');
-    expect([readFileSync(at('a.txt'), 'utf8'), readFileSync(at('deep/b.txt'), 'utf8')]).toEqual(['old', 'old']);
+    expect([readFileSync(at('a.txt'), 'utf8'), readFileSync(at('deep/b.txt'), 'utf8')]).toEqual([
+      'old',
+      'old',
+    ]);
     expect([statSync(at('deep/b.txt')).mode & 0o777, readdirSync(root)]).toEqual([0o640, ['a.txt', 'deep']]);
     expect(await undone('forced')).toBe('completed');
-    expect([readFileSync(at('a.txt'), 'utf8'), readdirSync(root)]).toEqual(['mine', ['a.txt', 'empty', 'made']]);
+    expect([readFileSync(at('a.txt'), 'utf8'), readdirSync(root)]).toEqual([
+      'mine',
+      ['a.txt', 'empty', 'made'],
+    ]);
     expect((await undo.undo('again', [toolId], { force: true })).status).toBe('completed');
     expect([readFileSync(at('a.txt'), 'utf8'), readdirSync(root)]).toEqual(['old', ['a.txt', 'deep']]);
   });
@@ -249,11 +323,11 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
     const third = await run(sh('echo 3 > a.txt; ln -s a.txt b.txt'));
     expect(await undone(first.toolId)).toBe('failed');
     expect(await undone(third.toolId, second.toolId, first.toolId)).toBe('completed');
-    expect([readdirSync(root), readFileSync(at('a.txt'), 'utf8'), statSync(at('a.txt')).mode & 0o777]).toEqual([
-      ['a.txt'],
-      '0',
-      0o644,
-    ]);
+    expect([
+      readdirSync(root),
+      readFileSync(at('a.txt'), 'utf8'),
+      statSync(at('a.txt')).mode & 0o777,
+    ]).toEqual([['a.txt'], '0', 0o644]);
   });
 
   it('keeps undo copies up to a limit, the newest calls first, and says what cannot be undone', async () => {
@@ -266,7 +340,10 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
     const large = await run(sh('echo lost > large; echo made > made'));
     expect(large).toMatchObject({ notUndoable: expect.stringContaining('too large'), landed: { length: 2 } });
     calls.push(await run(sh('rm c')));
-    const kept = readdirSync(join(state, 'undo')).reduce((sum, name) => sum + statSync(join(state, 'undo', name)).size, 0);
+    const kept = readdirSync(join(state, 'undo')).reduce(
+      (sum, name) => sum + statSync(join(state, 'undo', name)).size,
+      0,
+    );
     expect(kept).toBe(2 * part.length);
     expect(calls.map(({ notUndoable }) => notUndoable)).toEqual([undefined, undefined, undefined]);
     const results = [];
@@ -276,7 +353,9 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
   });
 
   it('10,000 small files land about as quickly as cp copies them, and nothing waits for long', async () => {
-    const make = sh('for d in $(seq 50); do mkdir -p n/$d; for f in $(seq 200); do echo $d $f > n/$d/$f; done; done');
+    const make = sh(
+      'for d in $(seq 50); do mkdir -p n/$d; for f in $(seq 200); do echo $d $f > n/$d/$f; done; done',
+    );
     const delay = monitorEventLoopDelay({ resolution: 5 });
     let began = 0;
     const { landed } = await run(make, () => {
@@ -288,7 +367,9 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
     began = performance.now();
     execFileSync('cp', ['-r', at('n'), at('copied')]);
     const copying = performance.now() - began;
-    console.log(`landing ${Math.round(ms)} ms, cp -r ${Math.round(copying)} ms, longest wait ${Math.round(delay.max / 1e6)} ms`);
+    console.log(
+      `landing ${Math.round(ms)} ms, cp -r ${Math.round(copying)} ms, longest wait ${Math.round(delay.max / 1e6)} ms`,
+    );
     expect(landed.length).toBe(10_051);
   });
 
@@ -305,7 +386,13 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
 const timeOf = (identity: string) => BigInt(identity.split(':').at(-1) as string);
 
 /** Times of copies are exact to a microsecond. */
-function expectSameTime(entry: { readonly mtimeNs: bigint } | undefined, expected: bigint, path: string): void {
+function expectSameTime(
+  entry: { readonly mtimeNs: bigint } | undefined,
+  expected: bigint,
+  path: string,
+): void {
   const difference = (entry?.mtimeNs ?? 0n) - expected;
-  expect(difference < 2000n && difference > -2000n, `${path}: ${entry?.mtimeNs} and not ${expected}`).toBe(true);
+  expect(difference < 2000n && difference > -2000n, `${path}: ${entry?.mtimeNs} and not ${expected}`).toBe(
+    true,
+  );
 }

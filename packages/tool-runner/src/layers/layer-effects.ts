@@ -266,7 +266,8 @@ class EffectReader {
 
   #add(effect: Effect, inConflict: boolean): void {
     this.#effects.push(effect);
-    if (this.#effects.length > MAX_EFFECTS) throw new Error(`it made more than ${MAX_EFFECTS} changes`);
+    if (this.#effects.length > MAX_EFFECTS)
+      throw new Error(`it made more than ${MAX_EFFECTS} changes, so none of them landed`);
     if (inConflict) this.#conflicts.add(effect);
   }
 

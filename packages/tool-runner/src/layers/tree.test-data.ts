@@ -12,7 +12,11 @@ export interface TreeEntry extends EntryState {
 }
 
 /** Every entry below a folder, by path. */
-export function treeOf(root: string, path = '', found = new Map<string, TreeEntry>()): Map<string, TreeEntry> {
+export function treeOf(
+  root: string,
+  path = '',
+  found = new Map<string, TreeEntry>(),
+): Map<string, TreeEntry> {
   for (const bytes of readdirSync(toDiskPath(`${root}/${path}`), { encoding: 'buffer' })) {
     const name = nameFromDisk(bytes);
     const entry = path === '' ? name : `${path}/${name}`;
@@ -85,7 +89,8 @@ function versionOfFile(at: string | Buffer): string {
   const hash = createHash('sha256');
   const file = openSync(at, 'r');
   const piece = Buffer.allocUnsafe(1024 * 1024);
-  for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) hash.update(piece.subarray(0, read));
+  for (let read = readSync(file, piece); read > 0; read = readSync(file, piece))
+    hash.update(piece.subarray(0, read));
   closeSync(file);
   return `sha256:${hash.digest('hex')}`;
 }

@@ -1,6 +1,6 @@
 import { CountersignError } from '@countersign/protocol';
-import type { PendingLanding } from '../journal/landing-records.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { PendingLanding } from '../journal/landing-records.ts';
 import type { RecordedChange } from '../journal/recorded-change.ts';
 import { applyChanges } from '../layers/apply-changes.ts';
 import { keepOriginals } from '../layers/keep-originals.ts';
@@ -108,7 +108,10 @@ export class FileUndo {
   async #reportOf(undoId: string, work: () => Promise<readonly RecordedChange[]>): Promise<ResultReport> {
     const head = { undo_id: undoId, attempt: 1, execution_time_ms: 0 };
     try {
-      const changed_files = (await work()).map(({ path, operation }) => ({ path: path.toWellFormed(), operation }));
+      const changed_files = (await work()).map(({ path, operation }) => ({
+        path: path.toWellFormed(),
+        operation,
+      }));
       return { ...head, status: 'completed', result: { success: true, changed_files } };
     } catch (error) {
       return { ...head, status: 'failed', error: errorValueOf(error) };

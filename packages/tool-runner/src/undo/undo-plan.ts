@@ -68,7 +68,8 @@ export async function planUndo(
       const restoration = await restorationOf(walk, path, changes);
       const { now, target, isAsLeft } = restoration;
       if (!isAsLeft && !force) changedSince.push(path);
-      else if (!isAsLeft && (now?.type === 'directory' || target.before === DIRECTORY)) throw conflict([path]);
+      else if (!isAsLeft && (now?.type === 'directory' || target.before === DIRECTORY))
+        throw conflict([path]);
       restorations.push(restoration);
     }
     if (changedSince.length > 0) throw conflict(changedSince, whyNotForced);
@@ -96,7 +97,8 @@ async function restorationOf(
   const now = entryNow(at);
   const version = await versionNow(at, now);
   const target = changes.at(-1) as RecordedChange;
-  const isKnownLink = now?.type !== 'link' || changes.some(({ before, after }) => isLink(before) || isLink(after));
+  const isKnownLink =
+    now?.type !== 'link' || changes.some(({ before, after }) => isLink(before) || isLink(after));
   if (version === undefined || !isKnownLink) throw conflict([path]);
   return { path, now, version, target, isAsLeft: revertsCleanly(version, now, changes) };
 }
@@ -124,7 +126,8 @@ function revertsCleanly(
 }
 
 const isNeeded = ({ version, now, target }: Restoration): boolean =>
-  version !== target.before || (target.modeAfter !== undefined && target.mode !== undefined && now?.mode !== target.mode);
+  version !== target.before ||
+  (target.modeAfter !== undefined && target.mode !== undefined && now?.mode !== target.mode);
 
 function changeOf({ path, now, version, target }: Restoration): PlannedChange {
   const { before: after, mode, mtimeNs, copy } = target;
