@@ -1,52 +1,43 @@
+import { sensitivePlaces } from '@countersign/policy';
 import type { ToolResult } from '../executor.ts';
-import type { Effect } from './effect.ts';
+import { DIRECTORY, type FileChange } from '../files/file-snapshot.ts';
 
-type Named = Pick<Effect, 'path'> & { readonly operation: 'created' | 'modified' | 'deleted' };
+/** A change that landed, or that did not. */
+type Change = Pick<FileChange, 'path' | 'operation' | 'before' | 'after'>;
 
 /** How a landing ended, as far as the result of its call tells. */
 export interface LandingOutcome {
-  readonly landed: readonly Named[];
-  readonly conflicts: readonly Pick<Effect, 'path'>[];
+  readonly landed: readonly Change[];
+  readonly conflicts: readonly Change[];
   readonly notUndoable: string | undefined;
-  readonly problem?: string | undefined;
+  /** What the system said where a change could not be made. */
+  readonly problem: string | undefined;
 }
 
-/** Fields of a command's result that a landing adds. A type, because no interface is assignable to JSON. */
-export type LandingFields = {
-  changed_files?: { path: string; operation: Named['operation'] }[];
-  changed_files_incomplete?: string;
-  /** Names of what was changed meanwhile and did not land. */
-  conflicts?: string[];
-  /** True if undo can bring back what was there before. Left out if nothing landed. */
-  undoable?: boolean;
-  /** Why it cannot be undone. */
-  not_undoable?: string;
-};
-
-/** The result of a command whose effects landed. At most `most` files are listed. */
+/** The result of a command whose effects landed. Lists at most `most` files; folders, git's data and secrets are not listed. */
 export function landedResult(
   result: ToolResult,
   { landed, conflicts, notUndoable, problem }: LandingOutcome,
   most: number,
 ): ToolResult {
+  const files = landed.filter(
+    ({ path, before, after }) =>
+      (after ?? before) !== DIRECTORY && !path.split('/').includes('.git') && !sensitivePlaces.find(path),
+  );
   const incomplete = [
-    landed.length > most ? `${landed.length} files changed; ${most} of them are listed` : undefined,
+    files.length > most ? `${files.length} files changed; ${most} of them are listed` : undefined,
     problem,
   ].filter((text) => text !== undefined);
-  const fields: LandingFields = {
-    ...(landed.length > 0 && {
-      changed_files: landed.slice(0, most).map(({ path, operation }) => ({ path: path.toWellFormed(), operation })),
-      undoable: notUndoable === undefined,
+  return {
+    ...result,
+    ...(files.length > 0 && {
+      changed_files: files.slice(0, most).map(({ path, operation }) => ({ path: path.toWellFormed(), operation })),
     }),
-    ...(landed.length > 0 && notUndoable !== undefined && { not_undoable: notUndoable }),
-    ...(conflicts.length > 0 && { conflicts: conflicts.slice(0, most).map(({ path }) => path.toWellFormed()) }),
     ...(incomplete.length > 0 && { changed_files_incomplete: incomplete.join('; ') }),
+    ...(landed.length > 0 && { undoable: notUndoable === undefined }),
+    ...(landed.length > 0 && notUndoable !== undefined && { not_undoable: notUndoable }),
+    ...(conflicts.length > 0 && {
+      conflicts: conflicts.slice(0, most).map(({ path }) => ({ path: path.toWellFormed() })),
+    }),
   };
-  return { ...result, ...fields };
 }
-
-/** An effect as a change of a file: other permissions count as modified. */
-export const named = ({ path, change }: Effect): Named => ({
-  path,
-  operation: change === 'mode' ? 'modified' : change,
-});
