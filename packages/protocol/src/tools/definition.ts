@@ -94,11 +94,6 @@ export const changesOfCommand = {
     .string()
     .optional()
     .describe('Why changed_files may lack some of what the command changed.'),
-  undoable: z
-    .boolean()
-    .optional()
-    .describe('Whether undo can bring back what was there before. Left out if the call keeps nothing for that.'),
-  not_undoable: z.string().optional().describe('Why a command that landed cannot be undone.'),
 };
 
 const leftPaths = z.array(z.strictObject({ path: z.string().describe('Relative to the workspace root.') }));

@@ -19,7 +19,8 @@ const working = (report: Awaited<ReturnType<typeof inspectIsolation>>) =>
 describe('inspectIsolation', () => {
   it('[RN-11] says whether commands run in layers, and why not', async () => {
     const stateFolder = join(folder, 'state');
-    const look = async (root: string) => (await inspectIsolation({ workspace: { root, stateFolder } })).checks;
+    const look = async (root: string) =>
+      (await inspectIsolation({ workspace: { root, stateFolder } })).checks;
     mkdirSync(join(folder, 'a,b'));
     mkdirSync(join(folder, 'plain'));
     expect(await look(join(folder, 'plain'))).toContainEqual({
