@@ -24,7 +24,9 @@ export const commandResult = z
     undoable: z
       .boolean()
       .optional()
-      .describe('Whether undo can bring back what was there before. Left out if nothing landed from a layer.'),
+      .describe(
+        'Whether undo can bring back what was there before. Left out if nothing landed from a layer.',
+      ),
     not_undoable: z.string().optional().describe('Why what landed cannot be undone.'),
     error: z.string().optional().describe('After a failure: what happened and what to do next.'),
     code: errorCodeSchema.optional().describe('After a failure: COMMAND_FAILED, COMMAND_TIMEOUT …'),

@@ -17,7 +17,9 @@ export class JournalDatabase {
   define(tables: string, columns: Readonly<Record<string, Readonly<Record<string, string>>>>): void {
     this.#database.exec(tables);
     for (const [table, added] of Object.entries(columns)) {
-      const known = new Set(this.rows(`select name from pragma_table_info('${table}')`).map(({ name }) => name));
+      const known = new Set(
+        this.rows(`select name from pragma_table_info('${table}')`).map(({ name }) => name),
+      );
       for (const [name, type] of Object.entries(added))
         if (!known.has(name)) this.#database.exec(`alter table ${table} add column ${name} ${type}`);
     }
@@ -70,7 +72,9 @@ export function orUnavailable<T>(work: () => T): T {
 export function journalUnavailable(cause: unknown): CountersignError {
   if (cause instanceof CountersignError) return cause;
   const said = cause instanceof Error ? cause.message : String(cause);
-  const problem = isDiskProblem(cause) ? `${said}; free space on the disk of Countersign's state folder` : said;
+  const problem = isDiskProblem(cause)
+    ? `${said}; free space on the disk of Countersign's state folder`
+    : said;
   return new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
 }
 

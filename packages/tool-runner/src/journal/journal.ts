@@ -7,7 +7,14 @@ import type { ResultReport } from '../runner-api.ts';
 import { JournalDatabase, orUnavailable, type Row } from './journal-database.ts';
 import { type JournalHolder, lockJournal, takeoverRequester } from './journal-lock.ts';
 import { LandingRecords } from './landing-records.ts';
-import { addedColumns, changeFrom, columnsOf, insertChange, type RecordedChange, textOf } from './recorded-change.ts';
+import {
+  addedColumns,
+  changeFrom,
+  columnsOf,
+  insertChange,
+  type RecordedChange,
+  textOf,
+} from './recorded-change.ts';
 import { UndoCopies } from './undo-copies.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -181,7 +188,10 @@ export class Journal {
     this.landings.makeRoom(bytes, [toolId]);
     this.#database.transaction(() => {
       if (runId !== undefined)
-        this.#database.run('insert or ignore into run_calls (tool_id, run_id) values (?, ?)', [toolId, runId]);
+        this.#database.run('insert or ignore into run_calls (tool_id, run_id) values (?, ?)', [
+          toolId,
+          runId,
+        ]);
       changes.forEach(({ original, ...change }, i) => {
         const copy = original && randomUUID();
         if (original && copy !== undefined) this.copies.keep(copy, original.bytes);
@@ -189,6 +199,7 @@ export class Journal {
           ...change,
           mode: original?.mode,
           modeAfter: undefined,
+          isModeOnly: false,
           mtimeNs: undefined,
           mtimeNsAfter: undefined,
           identity: undefined,
@@ -210,7 +221,11 @@ export class Journal {
 
   /** Records that the command of an attempt runs in a layer. Call it before the command starts. */
   recordLayer(toolId: string, attempt: number, layer: string): void {
-    this.#database.run('update attempts set layer = ? where tool_id = ? and attempt = ?', [layer, toolId, attempt]);
+    this.#database.run('update attempts set layer = ? where tool_id = ? and attempt = ?', [
+      layer,
+      toolId,
+      attempt,
+    ]);
   }
 
   /** Stores the result. Deletes the recorded changes if the report shows that no file was changed. */
@@ -223,25 +238,35 @@ export class Journal {
         attempt,
       ]);
       const landing = [toolId, attempt];
-      const [landed] = this.#database.rows('select 1 from landings where tool_id = ? and attempt = ?', landing);
+      const [landed] = this.#database.rows(
+        'select 1 from landings where tool_id = ? and attempt = ?',
+        landing,
+      );
       if (landed) this.#database.run('delete from landings where tool_id = ? and attempt = ?', landing);
       else if (changedNothing(report)) this.landings.forget(toolId, attempt);
     });
   }
 
   attempt(toolId: string, attempt: number): JournalledAttempt | undefined {
-    const [row] = this.#database.rows('select * from attempts where tool_id = ? and attempt = ?', [toolId, attempt]);
+    const [row] = this.#database.rows('select * from attempts where tool_id = ? and attempt = ?', [
+      toolId,
+      attempt,
+    ]);
     return row && attemptFrom(row);
   }
 
   newestAttempt(toolId: string): number | undefined {
-    const [row] = this.#database.rows('select max(attempt) as newest from attempts where tool_id = ?', [toolId]);
+    const [row] = this.#database.rows('select max(attempt) as newest from attempts where tool_id = ?', [
+      toolId,
+    ]);
     return (row?.newest as number | null) ?? undefined;
   }
 
   /** Returns attempts that an earlier process started and did not end. */
   unfinished(): JournalledAttempt[] {
-    return this.#database.rows('select * from attempts where report is null order by started_at').map(attemptFrom);
+    return this.#database
+      .rows('select * from attempts where report is null order by started_at')
+      .map(attemptFrom);
   }
 
   unacknowledged(): (JournalledAttempt & { readonly report: ResultReport })[] {
@@ -262,10 +287,9 @@ export class Journal {
 
   /** Returns the changes of a call in the order in which they were made. */
   changesOf(toolId: string): RecordedChange[] {
-    return this.#database.rows(
-      'select rowid as order_id, * from changes where tool_id = ? order by attempt, position',
-      [toolId],
-    ).map(changeFrom);
+    return this.#database
+      .rows('select rowid as order_id, * from changes where tool_id = ? order by attempt, position', [toolId])
+      .map(changeFrom);
   }
 
   /** The first change that a run made to a path and that was not undone. */
@@ -308,7 +332,9 @@ export class Journal {
   }
 
   unacknowledgedUndos(): (JournalledUndo & { readonly report: ResultReport })[] {
-    const rows = this.#database.rows('select * from undos where acknowledged_at is null and report is not null');
+    const rows = this.#database.rows(
+      'select * from undos where acknowledged_at is null and report is not null',
+    );
     return rows.map(undoFrom) as (JournalledUndo & { readonly report: ResultReport })[];
   }
 

@@ -53,7 +53,10 @@ export class LandingRecords {
     }
     this.#database.transaction(() => {
       if (runId !== undefined)
-        this.#database.run('insert or ignore into run_calls (tool_id, run_id) values (?, ?)', [toolId, runId]);
+        this.#database.run('insert or ignore into run_calls (tool_id, run_id) values (?, ?)', [
+          toolId,
+          runId,
+        ]);
       this.#database.run(
         'insert into landings (tool_id, attempt, layer, upper, result, not_undoable) values (?, ?, ?, ?, ?, ?)',
         [
@@ -128,7 +131,10 @@ export class LandingRecords {
         .rows('select value from undos, json_each(undos.tool_ids) where undo_id = ?', [toolId])
         .map(({ value }) => value as string);
       for (const id of reopened)
-        await this.#mark((await this.changesOf(id)).filter(({ path }) => paths.has(path)), null);
+        await this.#mark(
+          (await this.changesOf(id)).filter(({ path }) => paths.has(path)),
+          null,
+        );
       await this.#mark(undone, this.#now());
     }
   }

@@ -271,7 +271,11 @@ it('[RN-11] a command that was killed in its layer changed nothing', async () =>
 it('[RN-12] a landing whose layer is gone has an unknown outcome, and the other calls are settled', async () => {
   const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
   for (const id of ['tool-1', 'tool-2']) journal.start(id, 1, 'shell_exec');
-  const layer = { id: 'layer-1', upper: join(fixture.workspace.stateFolder, 'gone'), result: { success: true } };
+  const layer = {
+    id: 'layer-1',
+    upper: join(fixture.workspace.stateFolder, 'gone'),
+    result: { success: true },
+  };
   await journal.landings.begin({ toolId: 'tool-1', attempt: 1, layer, notUndoable: undefined }, []);
   journal.close();
   restart();

@@ -1,17 +1,17 @@
 import { describeError, findTool, type ToolErrorValue } from '@countersign/protocol';
 import { recoveredResult } from '../built-in-tools.ts';
 import { removeLeftovers } from '../files/atomic-write.ts';
-import { landedResult } from '../layers/landed-result.ts';
 import { entryNow, versionNow } from '../layers/entry-now.ts';
 import { FolderWalk } from '../layers/folder-walk.ts';
+import { landedResult } from '../layers/landed-result.ts';
 import { type ResumedLanding, resumeLanding } from '../layers/landing.ts';
 import type { Logger } from '../logger.ts';
 import { failedReport } from '../result-outbox.ts';
 import type { ResultReport } from '../runner-api.ts';
 import type { MadeChange } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
-import type { PendingLanding } from './landing-records.ts';
 import type { Journal, JournalledAttempt } from './journal.ts';
+import type { PendingLanding } from './landing-records.ts';
 import type { RecordedChange } from './recorded-change.ts';
 
 /** Called when a landing was completed after a crash, before its layer is removed. */
@@ -53,7 +53,11 @@ async function resumedReport(
   const outcome = await resumeLanding(journal, workspace, landing);
   await onResumed(landing, outcome);
   const { layer, notUndoable, attempt } = landing;
-  const result = landedResult(layer?.result ?? { success: true }, { ...outcome, notUndoable }, workspace.limits.entries);
+  const result = landedResult(
+    layer?.result ?? { success: true },
+    { ...outcome, notUndoable },
+    workspace.limits.entries,
+  );
   return { attempt, status: 'completed', result };
 }
 

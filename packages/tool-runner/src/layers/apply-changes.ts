@@ -1,4 +1,13 @@
-import { linkSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DIRECTORY, type FileVersion } from '../files/file-snapshot.ts';
 import { toDiskPath } from '../isolation/disk-names.ts';
@@ -54,8 +63,6 @@ const isFolder = (version: FileVersion): boolean => version === DIRECTORY;
 /** A file or link takes the place of a folder, or the other way round: not possible with one rename. */
 const isSwap = ({ before, after }: RecordedChange): boolean =>
   before !== null && after !== null && isFolder(before) !== isFolder(after);
-const isModeOnly = ({ before, after, mode, modeAfter }: RecordedChange): boolean =>
-  before === after && mode !== modeAfter;
 
 /** Copied files wait for each other, to be flushed together before they are renamed. */
 const BATCH = 500;
@@ -112,7 +119,9 @@ class Applying {
       backwards.filter(({ after }) => isFolder(after)),
       (change) => this.#adjustFolder(change),
     );
-    await this.#flush([...new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('/')))))]);
+    await this.#flush([
+      ...new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('/'))))),
+    ]);
     return { conflicts: this.#conflicts, problem: this.#problem };
   }
 
@@ -180,7 +189,8 @@ class Applying {
     await this.#flush(copies);
     await this.#each([...staged.keys()], (change) => this.#commit(change, staged.get(change) as Staged));
     for (const [change, { temporary }] of staged)
-      if (temporary !== undefined && this.#conflicts.has(change)) await this.#each([change], () => this.#discard(temporary));
+      if (temporary !== undefined && this.#conflicts.has(change))
+        await this.#each([change], () => this.#discard(temporary));
   }
 
   /** Returns true if the change is made, and false if it is a conflict. */
@@ -191,7 +201,7 @@ class Applying {
     if (isResumed) await this.#discard(besides(change));
     const source = entryNow(this.#sourceOf(change));
     // What is gone from the layer has landed, even if it was changed since.
-    const hasLanded = this.#layer !== undefined && !source && !isModeOnly(change);
+    const hasLanded = this.#layer !== undefined && !source && !change.isModeOnly;
     const now = entryNow(this.#workspace.at(path));
     const isReplaced = before !== null && !isSwap(change);
     if (!now && isReplaced) return hasLanded;
@@ -202,7 +212,7 @@ class Applying {
       return isDone;
     }
     if (hasLanded && isResumed) return true;
-    if (now && isModeOnly(change)) return this.#workspace.adjust(path, now, { mode: change.modeAfter });
+    if (now && change.isModeOnly) return this.#workspace.adjust(path, now, { mode: change.modeAfter });
     if (source && this.#isSameDisk)
       return (await this.#isWhole(change, source)) && { temporary: undefined, replaces };
     return (await this.#copy(change, source, now?.owner)) && { temporary: besides(change), replaces };
@@ -253,7 +263,8 @@ class Applying {
     let expected = replaces;
     const seen = entryNow(this.#workspace.at(path));
     // Replacing another name of the same file has changed its identity.
-    if (seen && replaces !== undefined && seen.identity !== replaces) expected = await this.#asBefore(change, seen);
+    if (seen && replaces !== undefined && seen.identity !== replaces)
+      expected = await this.#asBefore(change, seen);
     if (seen && expected === undefined) return false;
     const to = this.#workspace.at(path);
     const from = temporary === undefined ? this.#layer?.at(path) : this.#workspace.at(temporary);
@@ -272,7 +283,9 @@ class Applying {
     if (now?.type !== 'directory') return false;
     if (isFolder(before)) {
       if (now.mode === modeAfter || modeAfter === undefined) return true;
-      return (mode === undefined || now.mode === mode) && this.#workspace.adjust(path, now, { mode: modeAfter });
+      return (
+        (mode === undefined || now.mode === mode) && this.#workspace.adjust(path, now, { mode: modeAfter })
+      );
     }
     // Another program's folder of the same name keeps its mode.
     if (!this.#how.isResumed && !this.#madeFolders.has(change)) return true;
@@ -281,8 +294,13 @@ class Applying {
   }
 
   /** The identity of an entry if it is as before the change. */
-  async #asBefore({ path, before, mode, identity }: RecordedChange, now: EntryNow): Promise<string | undefined> {
-    return now.identity === identity || (await this.#isAs(path, now, before, mode)) ? now.identity : undefined;
+  async #asBefore(
+    { path, before, mode, identity }: RecordedChange,
+    now: EntryNow,
+  ): Promise<string | undefined> {
+    return now.identity === identity || (await this.#isAs(path, now, before, mode))
+      ? now.identity
+      : undefined;
   }
 
   #isAs(path: string, now: EntryNow, version: FileVersion, mode: number | undefined): Promise<boolean> {

@@ -19,7 +19,11 @@ export interface CopyLooks extends Pick<EntryNow, 'mode' | 'size' | 'diskBytes' 
  * Copies a file to a new name in pieces, with mode, owner, modification time and holes. Returns the version of what was
  * copied. The time is exact to a microsecond, because Node takes seconds as a floating-point number.
  */
-export async function copyContent(from: string | Buffer, to: string | Buffer, looks: CopyLooks): Promise<string> {
+export async function copyContent(
+  from: string | Buffer,
+  to: string | Buffer,
+  looks: CopyLooks,
+): Promise<string> {
   const hash = createHash('sha256');
   const source = await open(from, readFlags);
   try {

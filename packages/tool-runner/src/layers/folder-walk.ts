@@ -80,7 +80,11 @@ export class FolderWalk {
    * Changes the mode, and the modification time in seconds, of exactly the entry whose device and inode are `expected`.
    * Returns false if another entry is there. Never follows a link.
    */
-  adjust(path: string, expected: EntryId, { mode, mtime }: { mode?: number | undefined; mtime?: number | undefined }): boolean {
+  adjust(
+    path: string,
+    expected: EntryId,
+    { mode, mtime }: { mode?: number | undefined; mtime?: number | undefined },
+  ): boolean {
     const at = this.at(path);
     if (at === undefined) return false;
     const descriptor = openSync(at, statFlags | constants.O_NOFOLLOW);

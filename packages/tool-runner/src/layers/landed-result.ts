@@ -20,10 +20,7 @@ export function landedResult(
   { landed, conflicts, notUndoable, problem }: LandingOutcome,
   most: number,
 ): ToolResult {
-  const files = landed.filter(
-    ({ path, before, after }) =>
-      (after ?? before) !== DIRECTORY && !path.split('/').includes('.git') && !sensitivePlaces.find(path),
-  );
+  const files = landed.filter(isListed);
   const incomplete = [
     files.length > most ? `${files.length} files changed; ${most} of them are listed` : undefined,
     problem,
@@ -31,7 +28,9 @@ export function landedResult(
   return {
     ...result,
     ...(files.length > 0 && {
-      changed_files: files.slice(0, most).map(({ path, operation }) => ({ path: path.toWellFormed(), operation })),
+      changed_files: files
+        .slice(0, most)
+        .map(({ path, operation }) => ({ path: path.toWellFormed(), operation })),
     }),
     ...(incomplete.length > 0 && { changed_files_incomplete: incomplete.join('; ') }),
     ...(landed.length > 0 && { undoable: notUndoable === undefined }),
@@ -41,3 +40,7 @@ export function landedResult(
     }),
   };
 }
+
+/** Whether results and diffs name a change: not a folder, not git's data, and no sensitive file (VA-2). */
+export const isListed = ({ path, before, after }: Omit<Change, 'operation'>): boolean =>
+  (after ?? before) !== DIRECTORY && !path.split('/').includes('.git') && !sensitivePlaces.find(path);

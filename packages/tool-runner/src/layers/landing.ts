@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import type { ToolResult } from '../executor.ts';
 import { toDiskPath } from '../isolation/disk-names.ts';
-import type { PendingLanding } from '../journal/landing-records.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { PendingLanding } from '../journal/landing-records.ts';
 import type { PlannedChange, RecordedChange } from '../journal/recorded-change.ts';
 import type { Workspace } from '../workspace.ts';
 import { applyChanges } from './apply-changes.ts';
@@ -136,7 +136,7 @@ function requireRoom(root: string, upper: string, effects: readonly Effect[]): v
   if (isOtherDisk && bytes > bavail * bsize) throw new CountersignError('DISK_FULL', { path: root });
 }
 
-function changeOf({ path, before, after }: Effect): PlannedChange {
+function changeOf({ path, change, before, after }: Effect): PlannedChange {
   return {
     path,
     operation: before === undefined ? 'created' : after === undefined ? 'deleted' : 'modified',
@@ -144,6 +144,7 @@ function changeOf({ path, before, after }: Effect): PlannedChange {
     after: after?.version ?? null,
     mode: modeOf(before),
     modeAfter: modeOf(after),
+    isModeOnly: change === 'mode',
     mtimeNs: mtimeOf(before),
     mtimeNsAfter: mtimeOf(after),
     identity: before?.identity,

@@ -45,7 +45,19 @@ async function main({ root, state, request, undo, killAt }: MortalLanding): Prom
   if (request) journal.start(request.toolId, request.attempt, 'shell_exec');
   if (request) journal.recordLayer(request.toolId, request.attempt, request.layerId);
 
-  wrap(fs, 'renameSync', 'unlinkSync', 'rmdirSync', 'mkdirSync', 'symlinkSync', 'linkSync', 'chmodSync', 'utimesSync', 'lutimesSync', 'rmSync');
+  wrap(
+    fs,
+    'renameSync',
+    'unlinkSync',
+    'rmdirSync',
+    'mkdirSync',
+    'symlinkSync',
+    'linkSync',
+    'chmodSync',
+    'utimesSync',
+    'lutimesSync',
+    'rmSync',
+  );
   wrap(DatabaseSync.prototype, 'exec');
   wrap(StatementSync.prototype, 'run');
   const { open } = fsPromises;

@@ -12,7 +12,11 @@ export interface TreeEntry extends EntryState {
 }
 
 /** Every entry below a folder, by path. */
-export function treeOf(root: string, path = '', found = new Map<string, TreeEntry>()): Map<string, TreeEntry> {
+export function treeOf(
+  root: string,
+  path = '',
+  found = new Map<string, TreeEntry>(),
+): Map<string, TreeEntry> {
   for (const bytes of readdirSync(toDiskPath(`${root}/${path}`), { encoding: 'buffer' })) {
     const name = nameFromDisk(bytes);
     const entry = path === '' ? name : `${path}/${name}`;
@@ -74,7 +78,8 @@ export function effectsBetween(root: string, upper: string): Effect[] {
     const [before, after] = [below.get(path), above.get(path)];
     const isSame =
       before?.version === after?.version &&
-      (before?.type !== 'file' || (before.mtimeNs === after?.mtimeNs && before.names === after.names));
+      (before?.type !== 'file' ||
+        (before.mtimeNs === after?.mtimeNs && (after.names === 1 || before.names > 1)));
     if (isSame && (before?.mode === after?.mode || before?.type === 'link')) continue;
     const change = !before ? 'created' : !after ? 'deleted' : isSame ? 'mode' : 'modified';
     effects.push({ path, change, before: state(before), after: state(after) });
@@ -86,7 +91,8 @@ function versionOfFile(at: string | Buffer): string {
   const hash = createHash('sha256');
   const file = openSync(at, 'r');
   const piece = Buffer.allocUnsafe(1024 * 1024);
-  for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) hash.update(piece.subarray(0, read));
+  for (let read = readSync(file, piece); read > 0; read = readSync(file, piece))
+    hash.update(piece.subarray(0, read));
   closeSync(file);
   return `sha256:${hash.digest('hex')}`;
 }

@@ -1,6 +1,6 @@
 import { CountersignError } from '@countersign/protocol';
-import type { PendingLanding } from '../journal/landing-records.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { PendingLanding } from '../journal/landing-records.ts';
 import type { RecordedChange } from '../journal/recorded-change.ts';
 import { applyChanges } from '../layers/apply-changes.ts';
 import { discardOriginals, type KeptOriginals, keepOriginals } from '../layers/keep-originals.ts';

@@ -4,7 +4,7 @@ import { DIRECTORY, type FileVersion } from '../files/file-snapshot.ts';
 import { nameFromDisk } from '../isolation/disk-names.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { PlannedChange, RecordedChange } from '../journal/recorded-change.ts';
-import { type EntryNow, entryNow, targetOf, versionNow } from '../layers/entry-now.ts';
+import { type EntryNow, entryNow, isFileVersion, targetOf, versionNow } from '../layers/entry-now.ts';
 import { FolderWalk } from '../layers/folder-walk.ts';
 import { Turns } from '../layers/turns.ts';
 import type { Workspace } from '../workspace.ts';
@@ -68,7 +68,8 @@ export async function planUndo(
       const restoration = await restorationOf(walk, path, byPath);
       const { now, target, isAsLeft } = restoration;
       if (!isAsLeft && !force) changedSince.push(path);
-      else if (!isAsLeft && (now?.type === 'directory' || target.before === DIRECTORY)) throw conflict([path]);
+      else if (!isAsLeft && (now?.type === 'directory' || target.before === DIRECTORY))
+        throw conflict([path]);
       restorations.push(restoration);
     }
     if (changedSince.length > 0) throw conflict(changedSince, whyNotForced);
@@ -101,7 +102,8 @@ async function restorationOf(
   const now = entryNow(at);
   const version = await versionNow(at, now);
   const target = changes.at(-1) as RecordedChange;
-  const isKnownLink = now?.type !== 'link' || changes.some(({ before, after }) => isLink(before) || isLink(after));
+  const isKnownLink =
+    now?.type !== 'link' || changes.some(({ before, after }) => isLink(before) || isLink(after));
   if (version === undefined || !isKnownLink) throw conflict([path]);
   return { path, now, version, target, isAsLeft: revertsCleanly(version, now, changes) };
 }
@@ -129,7 +131,8 @@ function revertsCleanly(
 }
 
 const isNeeded = ({ version, now, target }: Restoration): boolean =>
-  version !== target.before || (target.modeAfter !== undefined && target.mode !== undefined && now?.mode !== target.mode);
+  version !== target.before ||
+  (target.modeAfter !== undefined && target.mode !== undefined && now?.mode !== target.mode);
 
 function changeOf({ path, now, version, target }: Restoration): PlannedChange {
   const { before: after, mode, mtimeNs, copy } = target;
@@ -140,6 +143,7 @@ function changeOf({ path, now, version, target }: Restoration): PlannedChange {
     after,
     mode: now?.type === 'link' ? undefined : now?.mode,
     modeAfter: mode,
+    isModeOnly: version === after,
     mtimeNs: now?.mtimeNs,
     mtimeNsAfter: mtimeNs,
     identity: now?.identity,
@@ -150,8 +154,8 @@ function changeOf({ path, now, version, target }: Restoration): PlannedChange {
 }
 
 /** A file was there before, and only its mode is known now. */
-const isCopyMissing = ({ before, after, copy }: RecordedChange): boolean =>
-  before !== null && before.startsWith('sha256:') && before !== after && copy === undefined;
+const isCopyMissing = ({ before, isModeOnly, copy }: RecordedChange): boolean =>
+  isFileVersion(before) && !isModeOnly && copy === undefined;
 
 const notKept = new CountersignError('NOT_UNDOABLE', { problem: 'no copy is kept of what was there before' });
 
