@@ -33,6 +33,16 @@ export class JournalDatabase {
     return orUnavailable(() => this.#statement(sql).all(...values));
   }
 
+  /** Runs `work`, all of it or nothing, without a flush: the next other write flushes it too. */
+  unflushed(work: () => void): void {
+    this.#database.exec('pragma synchronous = normal');
+    try {
+      this.transaction(work);
+    } finally {
+      this.#database.exec('pragma synchronous = full');
+    }
+  }
+
   /** Runs `work`, all of it or nothing. */
   transaction(work: () => void): void {
     orUnavailable(() => {
