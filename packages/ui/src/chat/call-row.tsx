@@ -123,7 +123,8 @@ function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
     () => (result === undefined ? undefined : resultView(toolName, params, result)),
     [toolName, params, result],
   );
-  const isDecidedHere = isHere ?? (decision?.device ? decision.device === device : undefined);
+  // By the device's name, so that the row reads the same after a reload, when nobody knows which window it was.
+  const isDecidedHere = decision?.device === device || isHere;
   const facts = [
     ...outcomeFacts(call, view, words),
     ...(decision && !(decision.status === 'cancelled' && error)

@@ -553,12 +553,15 @@ describe('a tool call', () => {
         approval_id: approval.approval_id,
         tool_id: 't1',
         status: 'rejected',
+        device: 'test page', // in another window of the same browser, or in the editor's own diff
         reason: null,
         message: null,
       }),
     );
     expect(transcript().querySelector('[data-approval]')).toBeNull();
-    expect(transcript().querySelector('.call-line')?.textContent).toContain('You rejected this');
+    // As after a reload: a device is named by what it calls itself, whichever window it was.
+    const facts = [...transcript().querySelectorAll('.call-fact')].map(({ textContent }) => textContent);
+    expect(facts).toEqual(['You rejected this']);
     expect(live.conversations.all.get().get('s1')?.calls.get('t1')?.params).toEqual({
       command: 'npm',
       args: ['run'],

@@ -221,7 +221,7 @@ export function conversationStories(home: () => EditorHome): void {
     await window.review('named.md');
     await window.approve();
     const row = window.chat.locator('.call', { hasText: 'named.md' });
-    await row.getByText('You approved this').waitFor();
+    await row.getByText('You approved this', { exact: true }).waitFor();
     const [latest] = (await home().person.client.history({ query: { limit: 1 } })).executions;
     expect(latest?.decision).toMatchObject({ status: 'approved', device: 'VS Code' });
     await window.picture('approved-in-vs-code');
