@@ -10,7 +10,6 @@ import { isFinal } from '@countersign/protocol';
 import { memo, useMemo, useRef, useState } from 'react';
 import { ApprovalCard } from '../approvals/approval-card.tsx';
 import { NoticeLine } from '../approvals/card-parts.tsx';
-import { useCardsAboveInput } from '../approvals/connected-card.tsx';
 import { SaidToAgent } from '../approvals/decided-approval.tsx';
 import { useFocusAfterDecision } from '../approvals/use-focus-after-decision.ts';
 import { Button } from '../frame/button.tsx';
@@ -77,12 +76,11 @@ interface CallRowProps {
 /** One tool call as one row. While it waits, the row is its card; decided, it is one line that unfolds. */
 export const CallRow = memo(function CallRow({ call, isToldBelow = false }: CallRowProps) {
   const { approvals } = useLive();
-  const isCardAbove = useCardsAboveInput();
   const { approvalId, toolId, status } = call;
   const entry = useObservable(approvals.entries, (all) =>
     approvalId === null ? undefined : all.get(approvalId),
   );
-  const isCard = entry !== undefined && !isCardAbove && (entry.resolution === null || entry.sending !== null);
+  const isCard = entry !== undefined && (entry.resolution === null || entry.sending !== null);
   const row = useRef<HTMLDivElement>(null);
   useFocusAfterDecision(row, isCard, () => row.current?.querySelector('button'));
   return (

@@ -8,7 +8,7 @@ export function approvalStories(home: () => EditorHome): void {
     const { window } = home();
     await window.openFile('config.json');
     await window.say('/edit_file path=config.json old="http://old.example" new="http://new.example"');
-    await window.chat.locator('.waiting-cards [data-approval]').waitFor();
+    await window.chat.locator('.transcript [data-approval]').waitFor();
     await window.review('config.json');
     await window.picture('approval');
     await expect.poll(() => window.state(), soon).toContain('1 approval waits for you');
@@ -27,7 +27,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.closeEditors();
   });
 
-  it('[UI-2] decided on the card above the input of the chat', async () => {
+  it('[UI-2] decided on the card of the chat, which is the row of the call', async () => {
     const { window } = home();
     await window.say('/write_file path=card.md content="by the card"');
     const card = window.card('card.md');

@@ -270,9 +270,9 @@ export class EditorWindow {
     throw new Error('The diff is still open');
   }
 
-  /** The card above the input of the chat. */
+  /** A call that waits: its row in the conversation is the card. */
   card(text: string | RegExp): Locator {
-    return this.chat.locator('.waiting-cards [data-approval]').filter({ hasText: text });
+    return this.chat.locator('.transcript [data-approval]').filter({ hasText: text });
   }
 
   /** Presses a button of a card until the card accepts that it was visible long enough. */
