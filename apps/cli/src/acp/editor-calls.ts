@@ -136,11 +136,15 @@ export class EditorCalls {
     });
   }
 
-  /** Shows the output so far, then the progress. A message that comes with output only repeats that output. */
+  /**
+   * Shows the output so far, then the progress. A message that comes with output only repeats that output. Content
+   * replaces content, so progress alone must not take the place of the diff that the person approved.
+   */
   #showOutput({ tool_id, progress, message, output }: EventPayload<'tool.progress'>): void {
     const call = this.#calls.get(tool_id);
     const printed = `${call?.output ?? ''}${output?.chunk ?? ''}`.slice(-OUTPUT_SHOWN);
     if (call) call.output = printed;
+    if (call?.wasAsked && printed === '') return this.#show(tool_id, 'executing');
     const state = [
       ...(progress === null ? [] : [`${Math.round(progress)}%`]),
       ...(message === null ? [] : [this.#deps.words.said(message)]),
