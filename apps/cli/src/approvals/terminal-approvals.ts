@@ -465,7 +465,10 @@ export class TerminalApprovals {
     this.#tellOutcome(approval, told, this.#deps, more);
   }
 
-  /** Prints how a request ended. In its own conversation, an approval is printed later, with the call's result. */
+  /**
+   * Prints how a request ended. In its own conversation, an approval is printed later, with the call's result, and so is
+   * why a call failed before anybody decided.
+   */
   #tellOutcome(
     approval: CardApproval,
     told: Parameters<typeof resolutionLine>[1],
@@ -473,6 +476,7 @@ export class TerminalApprovals {
     more?: string,
   ): void {
     const { conversation, say } = this.#deps;
+    if (conversation?.isOwn(approval) && told.error) return;
     if (conversation?.isOwn(approval) && told.status === 'approved' && more === undefined)
       conversation.onApproved(approval.tool_id, decisionWords(told, here));
     else say([resolutionLine(this.#titleOf(approval), told, here, more)]);
