@@ -531,6 +531,9 @@ Complete lines are fontified now and then, and all at the end."
               (countersign-item-not-started item) (countersign-get payload 'not_started)
               (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
               (countersign-item-exit-code item) (countersign-get payload 'exit_code)
+              ;; What it said while it ran is over.
+              (countersign-item-note item)
+              (and (countersign-get payload 'late) (countersign-words "the result came late"))
               (countersign-item-result item)
               (if (countersign-omits-p payload "result") 'omitted
                 (let ((result (countersign-get payload 'result)))
@@ -540,8 +543,6 @@ Complete lines are fontified now and then, and all at the end."
               (and (countersign-get payload 'result 'path)
                    (countersign-list-of payload 'result 'changed_files)
                    t))
-        (when (countersign-get payload 'late)
-          (setf (countersign-item-note item) (countersign-words "the result came late")))
         (when (and (countersign-item-open item) (eq (countersign-item-result item) 'omitted))
           (countersign-chat--fetch-result item))
         (countersign-chat--redraw item)))))
