@@ -143,10 +143,24 @@ export class EditorWindow {
           () => true,
           () => false,
         );
-      if (isThere) return this.page.keyboard.press('Enter');
+      if (isThere && (await this.#enter())) return;
       await this.page.keyboard.press('Escape');
     }
     throw new Error(`The palette has no "${name}"`);
+  }
+
+  /** Presses Enter. Returns whether the palette got it: on a busy machine something else may have taken the focus. */
+  async #enter(): Promise<boolean> {
+    await this.page.evaluate(() => {
+      const note = ({ target }: Event) => {
+        const isPalette = target instanceof Element && target.closest('.quick-input-widget') !== null;
+        document.documentElement.toggleAttribute('data-entered', isPalette);
+      };
+      document.documentElement.removeAttribute('data-entered');
+      addEventListener('keydown', note, { capture: true, once: true });
+    });
+    await this.page.keyboard.press('Enter');
+    return this.page.evaluate(() => document.documentElement.hasAttribute('data-entered'));
   }
 
   /** How long the editor took to load and activate the extension, by its own report. */
@@ -186,10 +200,9 @@ export class EditorWindow {
           () => true,
           () => false,
         );
-      if (isThere) break;
+      if (isThere && (await this.#enter())) break;
       await this.page.keyboard.press('Escape');
     }
-    await this.page.keyboard.press('Enter');
     await this.tab(name).waitFor();
   }
 
@@ -212,9 +225,12 @@ export class EditorWindow {
     await this.chat.locator('[data-composer]').waitFor();
   }
 
+  /** Begins one with the chat's own button: a command could arrive when the next message is being typed. */
   async newConversation(): Promise<void> {
-    await this.command('Countersign: New Conversation');
-    await this.chat.getByText('What should the agent do?').waitFor();
+    const begin = this.chat.getByTitle('New conversation', { exact: true });
+    if (!(await begin.isVisible())) await this.openChat();
+    await begin.click();
+    await this.chat.locator('.chat-start').waitFor({ state: 'attached' }); // in a low view it has no room
     await this.chat.locator('[data-composer]').fill('');
   }
 
@@ -234,12 +250,18 @@ export class EditorWindow {
     await this.chat.getByRole('button', { name: 'Send', exact: true }).click();
   }
 
-  /** Opens the native diff of a pending call, and waits as long as UI-6 demands. */
-  async review(text: string | RegExp): Promise<void> {
+  /** The tab of the diff of a file's pending change; another one may still be open, or be about to close. */
+  #diff(path: string): Locator {
+    return this.tab(`${path}: proposed change`);
+  }
+
+  /** Opens the native diff of a pending call, and waits as long as UI-6 demands. `text` finds its row. */
+  async review(path: string, text: string | RegExp = path): Promise<void> {
     // A row that is being replaced by a newer request opens nothing: then click again.
     for (let tries = 1; ; tries += 1) {
       await this.row('Pending Approvals', text).click();
-      const isOpen = await this.tab(/proposed change/)
+      const isOpen = await this.#diff(path)
+        .and(this.page.locator('.active'))
         .waitFor({ timeout: 8_000 })
         .then(
           () => true,
@@ -253,10 +275,10 @@ export class EditorWindow {
   }
 
   /**
-   * Approves what the diff shows. Repeats if the editor says that it was too quick, because the diff may have changed.
+   * Approves what the diff of a file shows. Repeats if the editor says that it was too quick, because the diff may have changed.
    */
-  async approve(): Promise<void> {
-    const diff = this.tab(/proposed change/);
+  async approve(path: string): Promise<void> {
+    const diff = this.#diff(path);
     for (let tries = 0; tries < 24; tries += 1) {
       await this.titleButton('Approve')
         .click({ timeout: 5_000 })

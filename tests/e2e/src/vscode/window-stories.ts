@@ -50,8 +50,7 @@ export function windowStories(home: () => EditorHome): void {
     await second.command('Countersign: Focus on History View');
     for (const folder of ['one', 'two'])
       await second.row('History', new RegExp(`same\\.md${folder} ·`)).waitFor();
-    await second.review(/same\.md\s*two ·/);
-    await second.tab('two/same.md: proposed change').waitFor();
+    await second.review('two/same.md', /same\.md\s*two ·/);
     await second.closeEditors();
     // The server goes away. The banner offers to connect at once and to start the server again.
     await second.command('Terminal: Kill All Terminals');
