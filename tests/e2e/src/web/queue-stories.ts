@@ -79,6 +79,7 @@ export function queueStories(browser: () => Browser): void {
     const { page } = window;
     await window.say('Run them');
     await window.waiting.first().waitFor();
+    await expect.poll(() => window.composer.getAttribute('placeholder')).toContain('Ctrl+Enter approves');
     await window.composer.fill('do something else');
     await page.getByRole('button', { name: 'Queue', exact: true }).click();
     const queued = page.getByRole('region', { name: 'Queued messages' });
@@ -184,7 +185,7 @@ export function queueStories(browser: () => Browser): void {
     await window.transcript.getByText('Done again.').waitFor();
   });
 
-  it('[UI-1] Chat in the navigation opens the conversation that waits, else the latest; arrow-up recalls', async () => {
+  it('[UI-1] Chat in the navigation opens the conversation that waits, else the latest; arrow-up recalls; a draft is kept', async () => {
     const write = { call: { name: 'write_file', args: { path: 'w.md', content: 'x' } } };
     model.script([[write], [{ text: 'Left.' }], [{ text: 'Newer.' }]]);
     const window = await home().window();
@@ -212,5 +213,11 @@ export function queueStories(browser: () => Browser): void {
     await expect.poll(() => window.focused()).toBe('composer');
     await window.press('ArrowUp');
     expect(await window.composer.inputValue()).toBe('The latest');
+    await page.keyboard.type(', not sent yet');
+    await window.go('metrics');
+    await chat.click();
+    await expect.poll(() => window.composer.inputValue()).toBe('The latest, not sent yet');
+    await page.reload();
+    await expect.poll(() => window.composer.inputValue()).toBe('The latest, not sent yet');
   });
 }
