@@ -117,7 +117,7 @@ export const englishPage = {
     lateResult: 'The result of an earlier call came after it had ended.',
     placeholder: 'Write a message',
     placeholderManual: 'Type a call: /read_file path=…',
-    placeholderWaiting: 'Ctrl+Enter approves, Esc goes to the card. A message is queued.',
+    placeholderWaiting: 'Ctrl+Enter approves, Esc goes to the card',
     message: 'Message',
     send: 'Send',
     sending: 'Sending…',

@@ -113,7 +113,7 @@ export const russianPage: typeof englishPage = {
     lateResult: 'Результат более раннего вызова пришёл после его окончания.',
     placeholder: 'Напишите сообщение',
     placeholderManual: 'Вызов: /read_file path=…',
-    placeholderWaiting: 'Ctrl+Enter одобрит, Esc перейдёт к карточке. Сообщение встанет в очередь.',
+    placeholderWaiting: 'Ctrl+Enter одобрит, Esc — к карточке',
     message: 'Сообщение',
     send: 'Отправить',
     sending: 'Отправляется…',
