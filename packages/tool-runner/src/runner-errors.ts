@@ -1,5 +1,6 @@
 import type { Refused } from '@countersign/policy';
 import { builtInToolNames, CountersignError, type ErrorCode, type Reason } from '@countersign/protocol';
+import type { CommandResult } from './commands/run-command.ts';
 import type { CommandChanges } from './commands/workspace-changes.ts';
 
 /** The call was cancelled by the person or because the runner ends. */
@@ -13,11 +14,15 @@ export class ExecutionCancelled extends CountersignError {
 export const isCancellation = (error: unknown): boolean =>
   error instanceof CountersignError && error.code === 'EXECUTION_CANCELLED';
 
-/** A failure or cancellation of a call that had already changed files: the report says which (TL-2). */
-export class EndedAfterChanges extends CountersignError {
-  readonly changes: CommandChanges;
+/** What a call had done when it failed or was cancelled. */
+export type Begun = CommandChanges &
+  Partial<Pick<CommandResult, 'stdout' | 'stderr' | 'truncated' | 'exit_code' | 'execution_time'>>;
 
-  constructor(cause: CountersignError, changes: CommandChanges) {
+/** A failure or cancellation of a call that had already changed files or printed something: the report says so (TL-2). */
+export class EndedAfterChanges extends CountersignError {
+  readonly changes: Begun;
+
+  constructor(cause: CountersignError, changes: Begun) {
     super(cause.code, cause.values, { cause });
     this.message = cause.message;
     this.changes = changes;

@@ -14,7 +14,7 @@ export function queueStories(browser: () => Browser): void {
   const home = useWebHome(browser, async () => {
     model = await openAiCompatibleServer();
     return {
-      files: { 'a.md': 'alpha\n' },
+      files: { 'a.md': 'alpha\n', 'endless.js': "console.log('begun'); setInterval(() => {}, 1000);\n" },
       env: { COUNTERSIGN_MODEL: 'openai-compatible:scripted', COUNTERSIGN_MODEL_URL: model.url },
     };
   });
@@ -98,6 +98,28 @@ export function queueStories(browser: () => Browser): void {
     await queued.getByRole('button', { name: 'Send now' }).click();
     await window.transcript.getByText('Now this.').waitFor();
     expect(await queued.count()).toBe(0);
+  });
+
+  it('[EX-8] what a stopped command printed is there afterwards, and after a reload', async () => {
+    model.script([
+      [{ call: { name: 'execute_command', args: { command: 'node', args: ['endless.js'] }, id: 'endless' } }],
+    ]);
+    const window = await home().window();
+    const { page } = window;
+    await window.say('Run it');
+    await window.look(window.waiting.first());
+    await window.press('y');
+    const row = window.call('node endless.js');
+    await row.locator('.terminal').getByText('begun').waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    for (const when of ['live', 'after a reload']) {
+      await window.transcript.getByText('You stopped this run.').waitFor();
+      await row.locator('.call-state').getByText('Cancelled').waitFor();
+      expect(await row.locator('.terminal').textContent(), when).toContain('begun');
+      if (when === 'live') await page.reload();
+      await row.locator('.terminal').getByText('begun').waitFor();
+    }
+    expect(window.problems).toEqual([]);
   });
 
   it('[AG-5] "send now" reaches the agent although a card waits', async () => {
