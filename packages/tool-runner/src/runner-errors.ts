@@ -1,6 +1,5 @@
 import type { Refused } from '@countersign/policy';
 import { builtInToolNames, CountersignError, type ErrorCode, type Reason } from '@countersign/protocol';
-import type { CommandResult } from './commands/run-command.ts';
 import type { CommandChanges } from './commands/workspace-changes.ts';
 
 /** The call was cancelled by the person or because the runner ends. */
@@ -15,8 +14,13 @@ export const isCancellation = (error: unknown): boolean =>
   error instanceof CountersignError && error.code === 'EXECUTION_CANCELLED';
 
 /** What a call had done when it failed or was cancelled. */
-export type Begun = CommandChanges &
-  Partial<Pick<CommandResult, 'stdout' | 'stderr' | 'truncated' | 'exit_code' | 'execution_time'>>;
+export interface Begun extends CommandChanges {
+  stdout?: string;
+  stderr?: string;
+  truncated?: true;
+  exit_code?: null;
+  execution_time?: number;
+}
 
 /** A failure or cancellation of a call that had already changed files or printed something: the report says so (TL-2). */
 export class EndedAfterChanges extends CountersignError {

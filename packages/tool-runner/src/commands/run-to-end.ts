@@ -76,8 +76,16 @@ export async function runToEnd(
       if (!(error instanceof ExecutionCancelled) || (stdout.text() === '' && stderr.text() === ''))
         throw error;
       const isCut = stdout.isCut || stderr.isCut;
-      const printed = { stdout: stdout.text(), stderr: stderr.text(), ...(isCut && { truncated: true }) };
-      throw new EndedAfterChanges(error, { ...printed, exit_code: null, execution_time: seconds() });
+      const printed = {
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+        ...(isCut && { truncated: true as const }),
+      };
+      throw new EndedAfterChanges(error, {
+        ...printed,
+        exit_code: null,
+        execution_time: Math.round(seconds() * 1_000) / 1_000,
+      });
     });
   if (!starter.hasRun(child))
     throw new CountersignError('SPAWN_FAILED', { program: request.program, problem: stderr.text().trim() });

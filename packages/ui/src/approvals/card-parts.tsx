@@ -1,5 +1,6 @@
 import {
   type ApprovalEntry,
+  type ApprovalRequest,
   type Notice,
   networkText,
   readShellLine,
@@ -54,7 +55,7 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
 }
 
 /** The shell line of a call in parts; undefined for a call of another kind. */
-function readLineOf(approval: Approval): ReturnType<typeof readShellLine> | undefined {
+function readLineOf(approval: ApprovalRequest): ReturnType<typeof readShellLine> | undefined {
   const line = shellLineOf(approval);
   return line === undefined ? undefined : readShellLine(line, approval.reasons);
 }
@@ -64,7 +65,7 @@ const isEachPartShown = (line: ReturnType<typeof readLineOf>, preview: Preview):
   line !== undefined && preview.kind === 'command' && preview.commands.length <= line.parts.length;
 
 /** Why the person is asked, apart from what stands beside the parts of a shell line. */
-export function CardReasons({ approval }: { readonly approval: Approval }) {
+export function CardReasons({ approval }: { readonly approval: ApprovalRequest }) {
   const { reasons } = approval;
   const others = readLineOf(approval)?.others ?? reasons;
   if (others.length === 0 && reasons.length > 0 && !approval.network) return null;
@@ -94,7 +95,8 @@ export function NoticeLine({ notice, askedAgain }: NoticeLineProps) {
   return askedAgain ? <p className="notice">{approval.askedAgain}</p> : null;
 }
 
-interface ReasonsProps extends Pick<Approval, 'reasons'> {
+interface ReasonsProps {
+  readonly reasons: readonly Approval['reasons'][number][];
   /** Left out where the history says it elsewhere. */
   readonly networkOf?: Pick<Approval, 'network' | 'preview'>;
   /** Replaces "why you are asked", for a call that the history shows. */
