@@ -144,13 +144,13 @@ export class EditorCalls {
     const call = this.#calls.get(tool_id);
     const printed = `${call?.output ?? ''}${output?.chunk ?? ''}`.slice(-OUTPUT_SHOWN);
     if (call) call.output = printed;
-    if (call?.wasAsked && printed === '') return this.#show(tool_id, 'executing');
     const state = [
       ...(progress === null ? [] : [`${Math.round(progress)}%`]),
       ...(message === null ? [] : [this.#deps.words.said(message)]),
     ].join(' · ');
     const shown = output === null && state !== '' ? `${printed}${state}\n` : printed;
-    this.#show(tool_id, 'executing', [shown === printed ? outputContent(shown) : textContent(shown)]);
+    const content = shown === printed ? outputContent(shown) : textContent(shown);
+    this.#show(tool_id, 'executing', call?.wasAsked && printed === '' ? undefined : [content]);
   }
 
   #end(event: CountersignEvent & { event: 'tool.result' }): void {
