@@ -14,9 +14,20 @@ export const patternMayBeOption: CommandRule = {
   id: 'LINE-2',
   risk: 'MEDIUM',
   why: 'has a file pattern that may match a name with a dash, which the program takes for an option',
+  needsPerson: true,
   // Needs a disk; covered by a test of its own.
   matches: [],
   doesNotMatch: ['cat *', 'cat ./*', 'cat -- *'],
+};
+
+export const patternLeadsOutside: CommandRule = {
+  id: 'LINE-8',
+  risk: 'MEDIUM',
+  why: 'has a file pattern that matches a link out of the workspace',
+  needsPerson: true,
+  // Needs a disk; covered by a test of its own.
+  matches: [],
+  doesNotMatch: ['cat *', 'cat */*', 'ls -d src/*'],
 };
 
 export const patternAsScript: CommandRule = {

@@ -79,7 +79,10 @@ const GLOBAL = new Set(
 
 /** An object by its id, alone or as an end of a range. `abc1234~2` and `abc1234^` can only be commits. */
 const ID = /^\^?[0-9a-f]{4,64}(\^\{(?!commit).*)?$/i;
-const isId = (word: string): boolean => word.split(/\.{2,3}/).some((end) => ID.test(end));
+/** A file pattern may match a file that is named like an id. */
+const MATCHES_IDS = /^([0-9a-f*?]|\[[^\]]*\])+$/i;
+const isId = (word: string): boolean =>
+  (/[*?[]/.test(word) && MATCHES_IDS.test(word)) || word.split(/\.{2,3}/).some((end) => ID.test(end));
 
 export function harmlessRead({
   options,
@@ -105,7 +108,8 @@ export function harmlessRead({
   const beforeDashes = dashes < 0 ? args : args.slice(0, dashes);
   if (beforeDashes.some((word) => word.startsWith('-') && read.not?.test(word))) return undefined;
   if (beforeDashes.some((word) => /^-.*%G/.test(word))) return undefined;
-  if (subcommand === 'reflog' && beforeDashes.some((word) => /^(expire|delete|drop)$/.test(word)))
+  // A file pattern may become the name of one of these.
+  if (subcommand === 'reflog' && beforeDashes.some((word) => /^(expire|delete|drop)$|[*?[]/.test(word)))
     return undefined;
   const operands = beforeDashes.filter((word) => !word.startsWith('-'));
   if (read.noIds && operands.some(isId)) return undefined;
