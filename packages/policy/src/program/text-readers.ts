@@ -26,6 +26,7 @@ const writesOutput: CommandRule = {
     'xxd -l * a.bin',
     'xxd a.bin out.txt',
     'xxd -r dump.txt out.dat',
+    'xxd a.bin -o',
     'file -C -m magic',
     'tree -o out.txt',
     'tree -ao out.txt',
@@ -112,11 +113,13 @@ function reader(
 
 const sums = '-b --binary -t --text -z --zero --tag --ignore-missing --quiet --status --strict -w --warn';
 
-/** xxd does not bundle: the first letter of a word is the option, and a value is glued to it or the next word. */
+/** xxd does not bundle: the first letter of a word is the option, and a value is glued to it or the next word. After its input
+ * a word with a dash is its output. */
 const xxdLong: ReadonlyMap<string, string> = new Map(
   wordList('cols groupsize len name offset seek').map((name) => [`-${name}`, `-${name[0]}`] as const),
 );
 const xxdTable = optionTable({
+  permutes: false,
   flags: '-a -b -C -d -e -E -i -p -u -h -v -t',
   values: '-c -g -l -n -o -s -R',
   rows: [{ names: '-r', rule: writesOutput }],
