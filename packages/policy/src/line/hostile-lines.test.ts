@@ -214,6 +214,8 @@ describe('on a hostile disk', () => {
     'node_modules/.bin/some-tool',
     'npx cowsay',
     'npx not-installed',
+    'npm exec -- not-installed',
+    'npm x not-installed',
   ])('asks twice about a program of the project that is not its own: %s', (line) => {
     expect({ line, decision: decide(line, lines) }).toEqual({ line, decision: 'HIGH' });
   });
