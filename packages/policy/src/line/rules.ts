@@ -103,6 +103,7 @@ export const readsUnmasked: CommandRule = {
     'find . -type f | xargs cat; make',
     'rg foo; touch a.md',
     'cat *; touch a.md',
+    'diff -N . docs && npm test',
   ],
-  doesNotMatch: ['grep -rn foo .', 'cat a.md && npm test', 'ls -R && npm test'],
+  doesNotMatch: ['diff a.md b.md && npm test', 'grep -rn foo .', 'cat a.md && npm test', 'ls -R && npm test'],
 };
