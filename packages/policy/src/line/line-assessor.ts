@@ -180,7 +180,7 @@ function readsFolders({ words }: PlainCommand): boolean {
   const name = program?.text ?? '';
   if (/^(rg|xargs)$/.test(name)) return true;
   // Two folders, as far as their names tell.
-  if (name === 'diff') return args.some(({ text }) => !text.startsWith('-') && !/[^/.]\.\w+$/.test(text));
+  if (name === 'diff') return args.some(({ text }) => !text.startsWith('-') && !/\.\w+$/.test(text));
   if (
     /^[ef]?grep$/.test(name) &&
     args.some(({ text }) => /^(-[a-zA-Z]*[rR]|--(dereference-)?recursive)/.test(text))
