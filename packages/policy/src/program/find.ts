@@ -91,6 +91,7 @@ const looksForSecrets: CommandRule = {
 export const find: Manual = {
   names: ['find'],
   onlyReads: true,
+  ignoresDashes: true,
   rules: [runsPrograms, writes, followsLinks, pathsFromFile, looksForSecrets],
   read(args, notes) {
     notes.raise(onlyReads);
