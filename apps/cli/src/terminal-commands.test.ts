@@ -947,7 +947,7 @@ describe('approvals, history and undo', () => {
       status: 1,
       error: expect.stringContaining('undone already'),
     });
-    // The undo kept the change made by hand: undoing the undo brings it back.
+    // Undoing a call does not lose the person's own change: undoing the undo restores it.
     runner.screen.send('\u0003');
     await runner.ended;
     const back = await server.run('undo', '--offline', undoId, '--workspace', server.workspace, '--json');

@@ -83,7 +83,7 @@ describe('countersign up, at a terminal', () => {
     const links = screen.text.match(/#sign-in=\S+/g) ?? [];
     expect(new Set(links).size).toBe(2);
 
-    // A second `up` while the first one runs: in the other language, and for a program.
+    // Run a second `up` while the first one runs: once in Russian, and once with --json.
     const second = fakeTerminal();
     expect(await main(['up', '--lang', 'ru', '--no-open'], second, env)).toBe(0);
     expect(second.out()).toContain('уже работает');
@@ -203,7 +203,7 @@ describe('the server of countersign up', () => {
     current.kill();
     expect(await end).toMatch(/^SIGKILL/);
     expect(said).toEqual(['SIGKILL', 'SIGKILL', 'SIGKILL']);
-    await current.stop(); // harmless
+    await current.stop(); // stopping twice is harmless
     await expect(current.signInLink()).rejects.toThrow();
   });
 });

@@ -41,7 +41,7 @@ export function conversationMarkdown({ title, messages }: Conversation, words: C
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Ids of calls are unique in a conversation, so a result is found by its call's. */
+/** The result of each call, by the call's id, which is unique in a conversation. */
 function resultsByCall(messages: readonly Message[]): ReadonlyMap<string, ModelResult> {
   const results = messages.flatMap(({ role, content }) => {
     const result = role === 'tool' ? modelResultSchema.safeParse(parsed(content)) : undefined;

@@ -147,7 +147,7 @@ describe('what is known of approvals', () => {
 
   it('[AP-2] does not come back when it was settled while it was fetched', async () => {
     const { known } = setUp();
-    known.receive(updated({ revision: 2 })); // never heard of before
+    known.receive(updated({ revision: 2 })); // an approval that is not known yet
     known.receive(resolved('timeout'));
     await settle();
     expect(known.pending()).toEqual([]);

@@ -67,7 +67,7 @@ const changed = ({ changed_files }: Pick<ToolSuccess<'write_file'>, 'changed_fil
 const locations = ({ locations, truncated }: ToolSuccess<'references'>) =>
   ({ kind: 'locations', locations, truncated }) as const;
 
-/** The ports of a job stand below what it printed, with the command that opens each in a browser: in no language. */
+/** The ports of a job follow its output, each with the command that opens it in a browser. Needs no translation. */
 const jobOutput = ({ ports = [], ...result }: ToolSuccess<'shell_output'>) => {
   const { output, ...view } = terminal(result);
   const lines = ports.map((port) => `→ localhost:${port} · countersign open ${port}`);

@@ -46,7 +46,7 @@ function setup(options: Partial<StreamOptions> = {}) {
   return { stream, events, states, reasons, enters };
 }
 
-/** Loses the connection as if it had been good for long, so that the next try comes at once. */
+/** Loses a connection that has been open for 10 s, so that the client reconnects at once. */
 async function loseAfterLong(connection: Exchange): Promise<void> {
   clock.advance(10_000);
   connection.end();
@@ -304,7 +304,7 @@ describe('trying again', () => {
     stream.retryNow();
     const good = (await server.next()).stream();
     await enters('open');
-    stream.retryNow(); // changes nothing
+    stream.retryNow(); // has no effect on an open stream
     expect(stream.state).toEqual({ status: 'open' });
     await loseAfterLong(good);
     expect(await waitingMs(enters)).toBe(0);
@@ -327,7 +327,7 @@ describe('trying again', () => {
     expect(stream.state).toMatchObject({ status: 'waiting' });
     await ask((exchange) => exchange.answer(200, { success: true, runners: [] }));
     (await server.next()).refuse(503, 'UNAVAILABLE');
-    expect(await waitingMs(enters)).toBe(4_000); // the back-off goes on
+    expect(await waitingMs(enters)).toBe(4_000); // the back-off was not reset
     await ask((exchange) => exchange.answer(200, { success: true, runners: [] }));
     expect(stream.state).toMatchObject({ status: 'waiting' }); // the server asks us to wait
     stream.close();

@@ -400,7 +400,7 @@ describe('the claim', () => {
     expect(await codeOf(claim(toolId, 'a', { runner_id: 'runner-2' }))).toBe('CLAIM_REFUSED');
     expect(await codeOf(claim(toolId, 'a', { attempt: 7 }))).toBe('CLAIM_REFUSED');
     expect(await codeOf(claim(toolId, 'a'))).toBe('ok');
-    expect(await codeOf(claim(toolId, 'a'))).toBe('ok'); // its answer was lost
+    expect(await codeOf(claim(toolId, 'a'))).toBe('ok'); // a repeated claim, because the response was lost
     const other = await fixture.listen({ runnerId: 'runner-1' });
     const late = await askedToWrite(other);
     await approve(late.approvalId);
@@ -614,7 +614,7 @@ describe('[EX-8] cancelling', () => {
     const { outcome, approvalId, toolId } = await askedToWrite(runner);
     await preview(approvalId);
     await approve(approvalId, { digest: digest('a') });
-    await claim(toolId, 'a', { instance: 'one' }); // the answer is lost on the way
+    await claim(toolId, 'a', { instance: 'one' }); // the response is lost
     await fixture.engine.dispatcher.cancel(fixture.person, toolId, 'enough');
     expect(await codeOf(claim(toolId, 'a', { instance: 'another' }))).toBe('CLAIM_REFUSED');
     expect((await execution(toolId))?.status).toBe('executing');

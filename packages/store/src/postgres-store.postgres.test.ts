@@ -311,7 +311,7 @@ describe('PostgreSQL', () => {
       try {
         yield* tx.insert('projects', projectRow({ id: 'other', name: null as never }));
       } catch {
-        // as a careless unit would
+        // ignore the error, as a careless unit would
       }
     });
     await expect(writing).rejects.toThrow('rolled the unit back');

@@ -16,7 +16,7 @@ beforeEach(() => {
   tries = 0;
 });
 
-/** Fails with these, one after the other, and then works. */
+/** Fails with these errors, one after the other, then succeeds. */
 function start(failures: unknown[], options: Partial<RetryOptions> = {}): Promise<unknown> {
   const send = async () => {
     tries += 1;

@@ -65,7 +65,7 @@ function heldReads() {
 const done: ToolResult = { success: true };
 const refusedResult = () =>
   Object.assign(new CountersignError('RESULT_CONFLICT'), { message: 'another one stands' });
-/** Waits until the server has been told this often, because the disk takes a while. */
+/** Waits until the server has received `what` this often. Polls, because writing to the disk takes a while. */
 const sent = (what: string, times = 1) => expect.poll(() => fixture.api.of(what).length).toBe(times);
 const contentOf = (path: string) => readFileSync(join(fixture.files.root, path), 'utf8');
 
@@ -115,7 +115,7 @@ describe('what an editor asks of its runner', () => {
   });
 });
 
-/** A front end only: somebody else executes, so the card is the server's. */
+/** Another runner executes the calls, so this program only shows the server's card. */
 const elsewhere = { executes: () => false };
 
 describe('handleToolApprovalRequest', () => {

@@ -440,7 +440,7 @@ it("[RK-5] tells the person's policy file, and again within a second after it ch
   rmSync(path);
   await fixture.clock.advance(1_000);
   await expect.poll(() => fixture.api.of('failed heartbeat').length).toBe(1);
-  await fixture.clock.advance(10_000); // with the next heartbeat
+  await fixture.clock.advance(10_000); // until the next heartbeat
   await expect.poll(() => told()[3]).toEqual({});
 });
 
@@ -454,7 +454,7 @@ it('[TL-3] tells its limits until the server has them, and again when it is conn
     [true, true],
     [true, false],
   ]);
-  // While the server is away one line is enough.
+  // While the server is unreachable, only one line is logged.
   expect([fixture.logger.messages('error'), fixture.logger.messages('debug')]).toEqual([
     ['Heartbeat failed'],
     ['Heartbeat failed'],

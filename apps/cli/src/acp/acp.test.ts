@@ -426,7 +426,7 @@ describe('a paired editor', () => {
       expect(editor.updates).toContainEqual(change('a\nb\nc\n', 'a\nB\nc\n', 2));
     }, polling);
 
-    // A run is put back whole or not at all.
+    // Undoing a run restores all of its files or none.
     await editor.prompt(sessionId, '/write_file path=w1.md content=1\n/write_file path=w2.md content=2');
     writeFileSync(at('w1.md'), 'changed since\n');
     const refused = editor.prompt(sessionId, '/undo');
@@ -539,7 +539,7 @@ describe('a paired editor', () => {
   });
 
   it('[UI-6] takes no approval that came sooner than anybody can read', async () => {
-    const editor = open({ minimumMs: 3_600_000 }); // however slow the machine is, this answer comes sooner
+    const editor = open({ minimumMs: 3_600_000 }); // an hour, so that this answer is too early even on a slow machine
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
     const prompt = editor.prompt(sessionId, '/write_file path=q.ts content=1');
@@ -604,7 +604,7 @@ describe('a paired editor', () => {
         status: 'completed',
       }),
     );
-    // The results are there again, as they were drawn.
+    // The results are drawn the same way again.
     expect(JSON.stringify(another.updates)).toContain('a.ts  ');
     await expect(
       another.agent.request(methods.agent.session.load, {

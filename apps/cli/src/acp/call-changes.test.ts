@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What a call shows that left `text` in a file, whose run has made the changes in `diff`. */
+/** Writes `text`, as a call would, and returns what that call shows. `diff` is the change of the whole run. */
 async function shown(toolId: string, text: string, diff: string, more: Partial<ChangedFile> = {}) {
   writeFileSync(join(folder, 'a.md'), text);
   const tool_ids = [...(files[0]?.tool_ids ?? []), toolId];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { LossNotice } from './loss-notice.ts';
 
-/** A notice whose `tell` answers when the test says so. */
+/** A notice whose `tell` resolves when the test calls the function in `answers`. */
 function pendingNotice(): { notice: LossNotice; answers: ((isTold: boolean) => void)[] } {
   const answers: ((isTold: boolean) => void)[] = [];
   const notice = new LossNotice(() => new Promise((resolve) => answers.push(resolve)));

@@ -177,7 +177,7 @@ describe('a call as an editor draws it', () => {
         content: { type: 'text', text: expect.stringContaining(words.card.unsaved) },
       }),
     ]);
-    // A text other than the one that the preview was made from is not shown.
+    // If the file no longer has the text that the preview was made from, only the lines of the diff are shown.
     expect(await shownFor(preview, call, async () => 'other\n')).toEqual([
       { ...whole, oldText: 'two\nthree', newText: 'two\n3' },
     ]);

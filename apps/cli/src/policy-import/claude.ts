@@ -66,7 +66,9 @@ function command(text: string): Wanted {
   return { kind: 'command', text, wildcards: true };
 }
 
-/** Braces stand for themselves there. A rule that denies may also mean what they mean here. */
+/**
+ * In Claude's patterns braces are literal; in ours they list alternatives. A rule that denies may cover both meanings.
+ */
 function file(kind: 'edit' | 'read', pattern: string, effect: Effect): Wanted {
   const literal = effect === 'allow' ? pattern.replace(/[{}]/g, '\\$&') : pattern;
   const glob = gitignoreGlob(literal, { rooted: true });

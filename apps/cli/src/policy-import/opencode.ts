@@ -41,7 +41,7 @@ function ofTool(tool: string, value: unknown, file: string): ForeignRule[] {
     const isAll = matchesAll(pattern);
     const later = patterns.slice(index + 1);
     const hasAllow = later.some(([, other]) => other === 'allow');
-    // The last that matches counts, so a later one for everything takes back what this one allows.
+    // In opencode the last matching pattern wins, so a later pattern for everything overrides this one.
     if (effect === 'allow' && later.some(([other, then]) => matchesAll(other) && then !== 'allow'))
       return { file, text, effect, wanted: unknown('asks_anyway') };
     // Deny beats allow here, so a denial of everything would take the exceptions with it.

@@ -556,7 +556,7 @@ describe('[RK-5] an imported prefix cannot be widened', () => {
         const [first] = translateRules(claude({ allow: [`Bash(${text})`] }), 'claude', []);
         if (!first || first.rules.length === 0) return;
         const runs = (given: typeof first.rules) => decider(given)(command.join(' ')) === 'runs';
-        // What only reads runs without a rule.
+        // Lines that only read run without any rule.
         if (runs(first.rules) && !runs([])) expect(command.join(' ')).toMatch(claudeMeans(text));
       }),
       { numRuns: 2_000 },

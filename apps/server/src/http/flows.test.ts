@@ -516,7 +516,7 @@ describe('messages', () => {
       return session_id;
     };
     const open = async (title: string) => (await post('/sessions', { title })).session.session_id;
-    expect(await say({})).toBe(joe.sessionId); // nobody has used it
+    expect(await say({})).toBe(joe.sessionId); // the project's first session, which is still empty
     const [one, two] = [await open('one'), await open('two')];
     await say({ session_id: two });
     await say({ session_id: one });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { exceedsJsonValueLimit } from './request-guard.ts';
 
-/** As the parser sees it: every value, lists and objects too. */
+/** The number of values that JSON.parse makes, lists and objects included. */
 const countOf = (value: unknown): number =>
   value === null || typeof value !== 'object'
     ? 1

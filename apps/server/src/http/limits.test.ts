@@ -297,7 +297,7 @@ describe('how often', () => {
       statuses.push(last.status);
       last = await server.send('GET', '/my/projects', { token: ada.tokens.person });
     }
-    expect(statuses.length).toBeGreaterThanOrEqual(5); // five times as many at once
+    expect(statuses.length).toBeGreaterThanOrEqual(5); // the burst is five times the rate
     expect([last.status, last.body.code, last.headers.get('retry-after')]).toEqual([
       429,
       'RATE_LIMITED',

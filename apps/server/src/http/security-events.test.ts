@@ -74,7 +74,7 @@ describe.each(through('tool_output_to_stream', 'file_name_to_stream', 'model_tex
     it('is one event, whole again at the other end', async () => {
       const known = stream.events.length;
       const received = await sendThrough(input.channel, payload, known);
-      // Nothing that the payload forged has become an event of its own.
+      // No part of the payload became an event.
       const names = stream.events.slice(known).map(({ event }) => event);
       expect(names.filter((name) => ['done', 'x', 'approval', 'message'].includes(name))).toEqual([]);
       expect(stream.retry).toBe('1000');

@@ -93,7 +93,7 @@ describe('the web page', () => {
       expect(answer).toEqual({ encoding, text: '' });
       expect(length).toBeLessThan(script.length / 10);
     }
-    // The bytes themselves, as they come over the wire.
+    // Compare the raw bytes of the response.
     for (const [accept, decode] of [
       ['br', brotliDecompressSync],
       ['gzip', gunzipSync],

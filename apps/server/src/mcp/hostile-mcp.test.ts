@@ -53,7 +53,7 @@ async function listen(token: string, to = server) {
   expect(response.status).toBe(200);
   const ended = response.text().then(
     () => true,
-    () => true, // cut off
+    () => true, // the server has cut the connection
   );
   return { session, ended };
 }
@@ -371,7 +371,7 @@ describe('/mcp', () => {
       const answered = await call(token, session, 'b.ts');
       expect([session, answered.status]).toEqual([session, status]);
     }
-    // A conversation is the person's, whether or not anything was called in it.
+    // Agents cannot use a conversation that the person opened, even if nothing was called in it yet.
     const path = `/my/projects/${grace.projectId}/sessions`;
     const { session } = (await server.send('POST', path, { token: grace.tokens.person, body: {} })).body;
     await server.store.write(function* (tx) {
@@ -428,6 +428,6 @@ describe('/mcp', () => {
     const cancelled = await server.send('POST', `/my/tools/${tool_id}/cancel`, { token: agent, body: {} });
     expect(cancelled.status).toBe(200);
     expect((await Promise.all(waiting)).filter((status) => status === 200).length).toBe(100);
-    expect((await wait(1_000)).status).toBe(200); // they have ended
+    expect((await wait(1_000)).status).toBe(200); // the earlier requests no longer count
   });
 });

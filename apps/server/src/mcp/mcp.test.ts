@@ -242,7 +242,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
   it('[AP-10] a server that stops cancels nothing', async () => {
     await server.runner(ada);
     const client = await connect();
-    client.call('write_file', write).catch(() => {}); // cut off
+    client.call('write_file', write).catch(() => {}); // rejects when the server stops
     const { tool_id } = await pending();
     const statuses: string[] = [];
     const { bus } = server.running;

@@ -19,7 +19,7 @@ describe('[AP-6] the parameters that make what the person wants', () => {
   it('of edit_file are as little as says which place is meant', () => {
     const same = { path: 'a', replace_all: false };
     expect(edit('one\ntwo\n3\ntwo\n')).toEqual({ ...same, old: 'three\n', new: '3\n' });
-    // "two" alone stands there twice.
+    // "two" alone occurs twice.
     expect(edit('one\n2\nthree\ntwo\n')).toEqual({
       ...same,
       old: 'one\ntwo\nthree\n',

@@ -143,7 +143,7 @@ describe('[UI-2] the chat page', () => {
     const other = await page.fetch('/my/stream');
     await other.body?.cancel();
     bridge.abortAll();
-    bridge.abort(99); // harmless
+    bridge.abort(99); // aborting an unknown request is harmless
     page.receive({ type: 'end', id: 99 });
     page.receive({ type: 'new-conversation' });
   });

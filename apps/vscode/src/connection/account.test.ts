@@ -87,6 +87,6 @@ describe('[RE-5] an account', () => {
     expect([await accounts.load(), accounts.current]).toEqual([false, undefined]);
     await secrets.store('countersign.account', 'no JSON');
     expect(await accounts.load()).toBe(false);
-    await accounts.signOut(); // harmless
+    await accounts.signOut(); // signing out twice is harmless
   });
 });

@@ -65,7 +65,7 @@ function open(options: Partial<FolderRunnerOptions> = {}) {
   });
   opened.push(folder);
   folder.start();
-  folder.start(); // harmless
+  folder.start(); // starting twice is harmless
   const isOpen = (runs: unknown) =>
     vi.waitFor(() => expect(folder.state).toEqual({ status: 'open', runs }), within);
   const waiting = (): Promise<PendingEntry<FolderRunner>> =>
@@ -139,7 +139,7 @@ describe('[RN-10] a folder of the window', () => {
     const second = open();
     await second.isOpen({ holder: expect.stringContaining('the editor') });
     await call(second.folder, 'write_file', { path: 'b.md', content: 'x' });
-    // Both windows show it; the preview is the runner's.
+    // Both windows show the request, with the preview that the first window's runner made.
     await Promise.all([first.waiting(), second.waiting()]);
     await first.folder.dispose();
     expect(first.pending.all).toEqual([]);
@@ -289,7 +289,7 @@ describe('[RN-10] a folder of the window', () => {
     Object.assign(nowhere.client, { listProjects: account.client.listProjects });
     folder.retryNow();
     await vi.waitFor(() => expect(folder.state.status).toBe('open'), within);
-    folder.retryNow(); // changes nothing
+    folder.retryNow(); // has no effect on an open connection
     expect(folder.state.status).toBe('open');
   });
 

@@ -428,7 +428,7 @@ it('[AG-2] a disk that is full ends no run, however long: it goes on when there 
   const agent = await AgentFixture.open({ model });
   agent.node.die();
   let refused = 0;
-  // The large answer does not fit, while there is room for the small things that are written in between.
+  // The disk has no room for the large answer, but still for the small writes in between.
   await agent.startNode({
     reached: (point) => {
       if (point !== 'model.answered' || refused === 10) return;

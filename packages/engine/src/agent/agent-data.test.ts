@@ -151,7 +151,7 @@ describe('a result that came late', () => {
       },
     });
     await agent.say('Write it.');
-    // The runner is not heard of for 30 s while it works.
+    // The server hears nothing from the runner for 30 s while it works.
     await agent.loseRunner();
     arrive();
     await agent.clock.advance(1000);

@@ -152,7 +152,7 @@ function parseData(content: string): unknown {
   }
 }
 
-/** The parts of a result that a person wants to see first; what tools and files say is no Markdown of ours. */
+/** The most useful parts of a result. Text from tools and files is quoted, so that it is not rendered as Markdown. */
 function describe(result: Json): string {
   if (result === null || typeof result !== 'object' || Array.isArray(result)) return quoted(asText(result));
   const fields = result as Record<string, Json>;

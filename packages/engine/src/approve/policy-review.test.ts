@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 const setRules = (...rules: PolicyRule[]) => fixture.engine.policies.replace('ada', { version: 1, rules });
 
-/** The call was denied: nobody is asked, nothing was signalled again, and everybody is told why. */
+/** The policy denied the call: the person is not asked, the runner is not signalled, and both learn why. */
 async function expectDenied(toolId: string): Promise<void> {
   const why = expect.stringContaining('not today');
   expect(await fixture.execution(toolId)).toMatchObject({

@@ -21,7 +21,8 @@ beforeEach(async () => {
 const switchTo = (mode: SessionMode) => fixture.engine.modes.change(fixture.person, 'session-1', { mode });
 const write = (path: string) => fixture.submit('write_file', { path, content: 'x' });
 const grants = () => fixture.store.read((tx) => tx.grantsOf('ada'));
-const audited = async () => (await fixture.store.read((tx) => tx.audit('ada', 0, 1000))).slice(1); // the runner's connection comes first
+// Without the first row, which records the runner's connection.
+const audited = async () => (await fixture.store.read((tx) => tx.audit('ada', 0, 1000))).slice(1);
 
 const changes: readonly [string, Record<string, string>][] = [
   ['write_file', { path: 'src/new.ts', content: 'x' }],

@@ -326,7 +326,7 @@ describe('a node that starts', () => {
   });
 
   it('[AP-3] [EX-6] [AG-2] does not take the dead for alive because the clock was set back while nobody was there', async () => {
-    await fixture.clock.advance(7_200_000); // they came long before
+    await fixture.clock.advance(7_200_000); // hours after both nodes started
     await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
     const { id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
     const now = fixture.store.now();

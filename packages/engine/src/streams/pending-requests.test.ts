@@ -185,7 +185,7 @@ describe('[EV-2] a client that comes while others decide', () => {
   it('misses nothing and gets nothing twice, whenever the decision falls', async () => {
     await ask(160);
     await fixture.listen({ runnerId: 'runner-1' });
-    await fixture.restart(); // with nothing in memory
+    await fixture.restart(); // drops what is in memory
     await fixture.listen({ runnerId: 'runner-1', lastEventId: 0 });
     const ids = await pendingIds();
     let next = 0;

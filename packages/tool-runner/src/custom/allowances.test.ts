@@ -258,7 +258,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
 
   it('[AP-8] does not run what was changed a moment before a call, or forbidden', async () => {
     await fixture.remove();
-    fixture = new ToolServersFixture({ lookMs: 3_600_000 }); // between two looks
+    fixture = new ToolServersFixture({ lookMs: 3_600_000 }); // does not read the configuration again during this test
     fixture.isolation.write('tools/server.ts', script());
     const args = ['--disable-warning=ExperimentalWarning', 'tools/server.ts'];
     workspaceServers({ theirs: { command: 'node', args } });

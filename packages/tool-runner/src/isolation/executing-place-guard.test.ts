@@ -106,7 +106,7 @@ printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree 
   };
 
   it('[VA-3] does not keep the configuration that a command gave it', async () => {
-    // Without us it would execute.
+    // Without the guard, git runs the configured program.
     execFileSync('bash', ['-c', bare('before')], { cwd: fixture.root });
     expect(askGit('before')).toBe(true);
     rmSync(join(fixture.root, 'before'), { recursive: true });

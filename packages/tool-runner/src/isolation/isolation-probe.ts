@@ -81,8 +81,8 @@ export interface IsolationCheck {
 /** How well this machine can isolate commands (RN-5), as `countersign doctor` shows it. */
 export interface IsolationReport {
   /**
-   * `none`: commands are not isolated, and LOW commands need approval. `partial`: everything works except what isolation
-   * holds without: the filter of system calls, or the place that the commands of a conversation share.
+   * `none`: commands are not isolated, and LOW commands need approval. `partial`: commands are isolated, but without
+   * the filter of system calls or without the place that the commands of a conversation share.
    */
   readonly level: 'full' | 'partial' | 'none';
   readonly checks: readonly IsolationCheck[];

@@ -19,7 +19,7 @@ function workspace(paths: readonly string[]): string {
   return root;
 }
 
-/** With no home. */
+/** The options of a scan for a person without a home folder. */
 const at = (root: string) => ({ root, home: join(root, '../no-home') });
 const paths = (places: readonly { path: string }[]): string[] => places.map(({ path }) => path).sort();
 

@@ -39,7 +39,7 @@ function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
   if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
   return [decision.call, decision] as const;
 }
-/** Nothing is started for a look, except git for a commit and a push. */
+/** A preview starts no program, except git for a commit and a push. */
 function toolsIn(root: string, git: object = {}): BuiltInTools {
   const services = { workspace: workspaceAt(root) } as never;
   const repository = { ...git, workspace: workspaceAt(root) } as never;

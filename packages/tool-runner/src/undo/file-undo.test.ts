@@ -294,7 +294,7 @@ it('nothing is undone twice, and what is not known cannot be undone', async () =
   call('a', 'x.md', 'new');
   const first = await undo(['a']);
   writeFileSync(at('x.md'), 'new');
-  expect(await undo(['a'])).toEqual(first); // the same undo: from the journal
+  expect(await undo(['a'])).toEqual(first); // a repeated undo gets its result from the journal
   expect((await desk.undo('other', ['a'], { force: true })).error?.message).toContain(
     'it was undone already',
   );

@@ -462,7 +462,7 @@ describe('answers that are no decision', () => {
     await page.server.emit(
       event('approval.resolved', { approval_id: page.approval.approval_id, ...resolved, reason: 'No' }),
     );
-    expect(screen.getByRole('alert').textContent).toBe(tooLate); // also when the event comes later
+    expect(screen.getByRole('alert').textContent).toBe(tooLate); // the notice stays when the event arrives
     expect(page.row().textContent).toContain('No');
   });
 

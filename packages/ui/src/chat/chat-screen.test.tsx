@@ -792,7 +792,7 @@ describe('a tool call', () => {
   });
 });
 
-/** A page that goes where its chat leads, and where the person goes. */
+/** A page that shows the conversation which the chat or the person opens. */
 function ChatWithPlaces() {
   const [sessionId, setSessionId] = useState<string | null>(null);
   return (

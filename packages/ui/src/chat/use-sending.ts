@@ -10,7 +10,7 @@ interface SendingInput {
   readonly sessionId: string | null;
   readonly conversation: Conversation | undefined;
   readonly model: CallResponse<'getModel'> | undefined;
-  /** Called with the conversation before each message. What it throws keeps the message. */
+  /** Called with the conversation before each message. If it throws, the message is not sent. */
   beforeMessage(sessionId: string): Promise<void>;
   /** Called with the conversation that the first message created. */
   onSession(sessionId: string): void;

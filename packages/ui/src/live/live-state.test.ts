@@ -98,7 +98,7 @@ it('[AP-3] after a lost connection, and perhaps a sleep, the time left is the on
   const approval = anApproval({ remaining_ms: 300_000 });
   await server.emit(requestEvent(approval));
   server.on('listApprovals', { success: true, approvals: [{ ...approval, remaining_ms: 40_000 }] });
-  expect(server.bodiesOf('listApprovals')).toEqual([]); // not while nothing was missed
+  expect(server.bodiesOf('listApprovals')).toEqual([]); // not read, because no event was missed
   await server.loseConnection();
   server.isDown = false;
   await clock.advance(5_000);
