@@ -125,7 +125,7 @@ it.each([
   expect(error).toContain(problem);
 });
 
-it('says so when the file is no database', async () => {
+it('reports a file that is not a database', async () => {
   const { status, error } = await run('verify', '--database', import.meta.filename);
   expect(status).toBe(1);
   expect(error).toContain('file is not a database');

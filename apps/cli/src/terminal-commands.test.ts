@@ -269,7 +269,7 @@ describe('connect', () => {
     }
   });
 
-  it('[RN-10] makes room for an editor when nothing goes on, and comes back after it', async () => {
+  it('[RN-10] hands the workspace to an editor when idle, and takes it back afterwards', async () => {
     const { screen, ended } = server.open(['connect', server.workspace]);
     await screen.shows('Connected');
     const folders = personsFolders(server.env);
@@ -651,7 +651,7 @@ describe('chat', () => {
     expect(await ended).toBe(0);
   });
 
-  it('[AP-7] says of a call whose preview failed that it failed, and why', async () => {
+  it('[AP-7] shows that a call failed because its preview failed, and why', async () => {
     const runner = server.open(['connect', server.workspace, '--no-prompt']);
     await runner.screen.shows('Connected');
     writeFileSync(join(server.workspace, 'edited.md'), 'one\n');
@@ -662,7 +662,7 @@ describe('chat', () => {
     expect(screen.text).not.toContain('withdrawn');
   });
 
-  it('is about the person’s only project wherever they are, and says so', async () => {
+  it('uses the person’s only project in any folder, and says so', async () => {
     const other = await ServerFixture.start();
     try {
       const person = await other.client();

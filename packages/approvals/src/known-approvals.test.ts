@@ -161,7 +161,7 @@ describe('what is known of approvals', () => {
     expect(known.entries.get().size).toBe(0);
   });
 
-  it('[AP-2] is settled when the server does not know it any more; other problems are told', async () => {
+  it('[AP-2] is settled when the server does not know it any more; other errors are reported', async () => {
     const gone = setUp({ fetch: () => Promise.reject(new ApiError(404, 'NOT_FOUND', 'gone')) });
     gone.known.receive(requested());
     await gone.known.refresh('a1');
@@ -356,7 +356,7 @@ describe('a decision', () => {
     });
   });
 
-  it('is told once when the event comes before the answer', async () => {
+  it('is reported once if the event arrives before the response', async () => {
     const { known, entry } = setUp({
       decide: async (): Promise<DecisionOutcome> => {
         known.receive(resolved('approved', { device: 'here', reason: 'fine' }));

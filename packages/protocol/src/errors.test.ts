@@ -58,7 +58,7 @@ describe('CountersignError', () => {
 });
 
 describe('errorCodeSchema', () => {
-  it('refuses what is no code of ours', () => {
+  it('refuses a code that is not ours', () => {
     expect(errorCodeSchema.safeParse('toString').success).toBe(false);
   });
 });

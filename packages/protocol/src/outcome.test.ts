@@ -84,7 +84,7 @@ describe('toModelResult', () => {
 });
 
 describe('toolOutcomeSchema', () => {
-  it('[EX-3] knows no completed call with an error, and no failed one without', () => {
+  it('[EX-3] has no completed call with an error, and no failed call without one', () => {
     const completed = { ...call, status: 'completed', result: {}, error: permissionDenied };
     const failed = { ...call, status: 'failed', result: null, error: null };
     expect([completed, failed].map((outcome) => toolOutcomeSchema.safeParse(outcome).success)).toEqual([

@@ -75,7 +75,7 @@ it('names the calls that it owes, and no undos', async () => {
   expect(api.reports.map(({ undo_id }) => undo_id)).toEqual(['undo-1']);
 });
 
-it('a result that no server takes does not keep its call open: the call is told so', async () => {
+it('a result that the server can never accept does not keep its call open: a failure is reported instead', async () => {
   api.failures.result = [
     new CountersignError('BODY_TOO_LARGE', { limit: 1 }),
     new CountersignError('INVALID_BODY'),

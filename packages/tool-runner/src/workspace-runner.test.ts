@@ -376,7 +376,7 @@ it('a request that is decided while its parameters are fetched is not shown', as
   expect([fixture.dialogs.shown, previews()]).toEqual([[], []]);
 });
 
-it('[EX-7] beats every 10 s and when it is connected, one beat at a time, and does what it is told', async () => {
+it('[EX-7] sends a heartbeat every 10 s and when it connects, one at a time, and obeys the response', async () => {
   const executor = new ScriptedExecutor(
     ['read_file'],
     (_, { signal }) =>
@@ -537,7 +537,7 @@ it('[RN-10] a second runner of the workspace is told that there is one', () => {
   );
 });
 
-it('[RN-10] an editor gets the workspace once nothing goes on, and no other program does', async () => {
+it('[RN-10] an editor gets the workspace once it is idle, and no other program does', async () => {
   const wanted: string[] = [];
   startRunner({
     program: 'the terminal',
@@ -569,7 +569,7 @@ it('[RN-10] an editor gets the workspace once nothing goes on, and no other prog
   expect(runner.handler.wantedBy).toBe(undefined); // the request was fulfilled
 });
 
-it('[RN-10] a wish is forgotten when nobody repeats it, and rubbish is none', () => {
+it('[RN-10] a request for the workspace expires unless it is repeated, and an invalid one is ignored', () => {
   startRunner({ program: 'the terminal' });
   const wish = join(fixture.workspace.stateFolder, 'journal.sqlite.wanted');
   const wantedBy = () => runner?.handler.wantedBy;

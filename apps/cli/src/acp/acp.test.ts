@@ -267,7 +267,7 @@ describe('a paired editor', () => {
     expect([calls.length, editor.asked.length]).toEqual([1, 1]);
   });
 
-  it('does not open a conversation anew while it answers in it', async () => {
+  it('does not load a conversation again while a prompt is running in it', async () => {
     const editor = open();
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
@@ -617,7 +617,7 @@ describe('a paired editor', () => {
     await expect(another.prompt(sessionId, '  ')).rejects.toThrow('nothing to send');
   });
 
-  it('begins where the person’s own sign-in is over, and says that there is no runner', async () => {
+  it('starts even if the person’s own sign-in has expired, and says that there is no runner', async () => {
     const config = join(server.folder, 'config-without-sign-in');
     const folder = join(config, 'countersign');
     cpSync(join(server.env.XDG_CONFIG_HOME ?? '', 'countersign'), folder, { recursive: true });
@@ -649,7 +649,7 @@ describe('a paired editor', () => {
     expect(readFileSync(join(folder, 'paired-editors.json'), 'utf8')).not.toContain('127.0.0.1:9');
   });
 
-  it('[AP-9] is no longer one once the pairing was ended', async () => {
+  it('[AP-9] is not accepted any more after the pairing was ended', async () => {
     expect(await server.run('acp', '--unpair')).toMatchObject({ status: 0 });
     expect(await server.run('acp', '--unpair')).toMatchObject({ status: 2 });
     const editor = open();

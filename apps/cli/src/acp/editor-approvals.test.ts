@@ -71,7 +71,7 @@ function start() {
   return { approvals, asked, sent, said };
 }
 
-it('[AP-2] after a gap withdraws what may have been decided, and asks what is told anew', async () => {
+it('[AP-2] after a gap withdraws questions that may have been decided, and asks those that the server sends again', async () => {
   const { approvals, asked, sent } = start();
   approvals.receive(request);
   await vi.waitFor(() => expect(asked.length).toBe(1));

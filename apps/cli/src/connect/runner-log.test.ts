@@ -67,7 +67,7 @@ describe('the log of the runner in a terminal (founding documents: local-tool-ex
     expect(() => logWith({ file })).toThrow(`--log-file ${file}: ENOENT`);
   });
 
-  it('[OB-2] goes on without a file that cannot be written any more, and says so once', () => {
+  it('[OB-2] continues without a log file that cannot be written any more, and reports that once', () => {
     const shown: LogLine[] = [];
     const log = new RunnerLog({ file: '/dev/full' }, (line) => shown.push(line));
     log.info('Tool execution started: a, read_file');

@@ -241,7 +241,7 @@ describe('countersign mcp', () => {
     expect([live.length, left]).toEqual([1, []]);
   });
 
-  it('a server that goes away is told as such, call by call', async () => {
+  it('each call reports that the server is gone', async () => {
     const { agent } = await start('legacy');
     await agent.listTools();
     await server.stopServer();

@@ -176,7 +176,7 @@ describe('rules of Claude Code', () => {
   });
 });
 
-it('rules of Codex: prefixes of words, with alternatives; modes and trusted folders are told', () => {
+it('rules of Codex: prefixes of words, with alternatives; modes and trusted folders are reported', () => {
   const text = `
 # made by hand
 prefix_rule(pattern = ["git", ["status", "log"]], decision = "allow", match = ["git status"], not_match = [["git", "push"]])
@@ -410,7 +410,7 @@ describe('a file that is not understood', () => {
     }
   });
 
-  it('says so whatever it holds, and never fails otherwise', () => {
+  it('reports any content that it cannot read, and never fails in another way', () => {
     const readers = [
       readClaude,
       readCodexRules,

@@ -78,7 +78,7 @@ describe('models by name', () => {
     expect(problem({ model: 'manual' }, name)).toBe(message);
   });
 
-  it('[AP-9] gives a key to the provider it belongs to, and to nobody else', () => {
+  it('[AP-9] sends a key only to its own provider', () => {
     const url = 'http://localhost:11434/v1';
     expect(problem({ model: 'anthropic:claude', modelKey: 'k' }, 'openai:gpt')).toMatch(
       /needs an OpenAI key/,

@@ -69,7 +69,7 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
     await screen.until(({ event }) => event === 'tool.result');
   });
 
-  it('is there for who asks for the approval or the call', async () => {
+  it('is returned with the approval or the call itself', async () => {
     const { tool_id, approval_id } = await ask('b.md');
     await preview(approval_id, content);
     expect((await get('/my/approvals')).approvals).toMatchObject([

@@ -87,7 +87,7 @@ describe('[RE-5] a request that names two hosts', () => {
   });
 });
 
-it('[RE-4] a method that we do not have is told so', async () => {
+it('[RE-4] an unknown method gets a clear error', async () => {
   const ask = async (method: string) =>
     (await sendRaw(server.address, { method, path: '/my/projects', headers: {} })).status;
   expect([await ask('QUERY'), await ask('PROPFIND'), await ask('PATCH')]).toEqual([415, 404, 405]);
@@ -128,7 +128,7 @@ describe('[RE-5] the content type of a body', () => {
   });
 });
 
-describe('[RE-5] a body whose type nobody declared (founding documents: workflow)', () => {
+describe('[RE-5] a body without a declared type (founding documents: workflow)', () => {
   const authorization = () => ({ Authorization: `Bearer ${ada.tokens.person}` });
   const undeclared = async (
     headers: Record<string, string>,
@@ -249,7 +249,7 @@ describe('[RE-5] the cookie', () => {
     expect((await server.send('POST', '/my/projects', { headers, body: { name: 'x' } })).status).toBe(401);
   });
 
-  it('makes nobody a runner', async () => {
+  it('does not make its caller a runner', async () => {
     const { cookie } = await signIn();
     const headers = { cookie: cookie.split(';')[0] as string };
     expect((await server.listen('/my/stream?runner=r&workspace=/w', { headers })).status).toBe(403);
@@ -261,7 +261,7 @@ describe('[RE-5] the cookie', () => {
     expect((await server.listen('/my/stream', { headers })).status).toBe(403);
   });
 
-  it('is no bearer token, and a bearer token is no cookie', async () => {
+  it('is not accepted as a bearer token, nor a bearer token as a cookie', async () => {
     const { cookie, token } = await signIn();
     const value = /=([^;]+)/.exec(cookie)?.[1] as string;
     expect((await server.send('GET', '/my/projects', { token: value })).status).toBe(401);

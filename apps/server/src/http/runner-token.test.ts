@@ -131,7 +131,7 @@ describe('[AP-9] a token of scope runner', () => {
     expect([(await sent('journal')).status, (await sent('copy')).status]).toEqual([200, 403]);
   });
 
-  it('without an id of its own is the same token however its signature is spelt', async () => {
+  it('without an id is the same token for every spelling of its signature', async () => {
     const token = await signToken('cem', 'runner', { claims: { jti: undefined } });
     await server.person('cem', '/cem');
     expect((await listenAs(token, 'r', '/cem')).status).toBe(200);

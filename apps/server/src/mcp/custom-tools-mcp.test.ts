@@ -57,7 +57,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     return { client, heard, names };
   }
 
-  it('[RN-8] is told when custom tools come, change and go, or the policy denies one', async () => {
+  it('[RN-8] is notified when custom tools are added, changed or removed, or the policy denies one', async () => {
     await server.runner(ada);
     const { client, heard, names } = await listening();
     expect(await names()).not.toContain('deploy__look');
@@ -88,7 +88,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     expect(await names()).not.toContain('deploy__ship');
   });
 
-  it('hears nothing of another person, nor of what left the list as it was', async () => {
+  it('is not notified about another person, nor if the list stays the same', async () => {
     await server.runner(ada);
     const bob = await server.person('bob');
     await server.runner(bob);

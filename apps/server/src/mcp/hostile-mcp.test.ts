@@ -59,7 +59,7 @@ async function listen(token: string, to = server) {
 }
 
 describe('/mcp', () => {
-  it('[RE-5] lets nobody in without a token, and says so as JSON-RPC', async () => {
+  it('[RE-5] refuses a request without a token, as a JSON-RPC error', async () => {
     const answered = await post(initialize, { token: null });
     expect(answered.status).toBe(401);
     expect(answered.headers.get('www-authenticate')).toBe('Bearer');
@@ -234,7 +234,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('refuses a session for which there is no room, and takes none from others', async () => {
+  it('refuses a session if there is no room, and closes no session of another person', async () => {
     const small = await TestServer.start({ mcpSessions: 1 });
     try {
       const first = (await small.person('ada')).tokens.agent;
@@ -343,7 +343,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('[AP-4] lets no agent into a session of somebody else, whose grants would be its own', async () => {
+  it('[AP-4] refuses an agent in another caller’s session, whose grants it could use', async () => {
     const grace = await server.person('grace');
     await server.runner(grace);
     const call = (token: string, session_id: string | undefined, path: string) =>

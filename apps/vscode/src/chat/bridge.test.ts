@@ -86,7 +86,7 @@ describe('[UI-2] the chat page', () => {
     expect([response.status, await response.json()]).toMatchObject([403, { code: 'FORBIDDEN' }]);
   });
 
-  it('[RN-2] is told where to decide what this machine wants to show itself; the server hears nothing', async () => {
+  it('[RN-2] says where to decide a call that this machine must show itself, and sends nothing to the server', async () => {
     const asked: string[] = [];
     const { client } = setUp(
       () => true,
@@ -113,12 +113,12 @@ describe('[UI-2] the chat page', () => {
     expect(asked).toEqual(['here', 'anywhere', 'here']);
   });
 
-  it('is told when nobody is signed in', async () => {
+  it('gets an error while signed out', async () => {
     const { client } = setUp(() => false);
     await expect(client.listProjects()).rejects.toMatchObject({ status: 401 });
   });
 
-  it('is told when the server does not answer', async () => {
+  it('gets an error if the server does not respond', async () => {
     const toPage: ToPage[] = [];
     const nowhere = createClient({ baseUrl: 'http://127.0.0.1:1', token: () => 'x' });
     const bridge = new FetchBridge({ client: () => nowhere, post: (message) => toPage.push(message) });

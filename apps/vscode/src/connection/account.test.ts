@@ -54,7 +54,7 @@ describe('[RE-5] an account', () => {
     await expect(account.client.listProjects()).rejects.toMatchObject({ status: 401 });
   });
 
-  it('is no news to the window that makes it, and is not had where it cannot be kept', async () => {
+  it('does not notify its own window, and does not take effect if it cannot be stored', async () => {
     const heard: boolean[] = [];
     const secrets = new MemorySecrets();
     const accounts = new Accounts({

@@ -123,7 +123,7 @@ describe('the chat in the side bar', () => {
     await vi.waitFor(isSaid, 10_000);
   });
 
-  it('[UI-2] offers to connect at once and to start a server, and starts the back-off anew', async () => {
+  it('[UI-2] offers to connect at once and to start a server, and resets the back-off', async () => {
     let tries = 0;
     const away: typeof fetch = async (input, init) => {
       if (!String(input).includes('/stream')) return answers(input, init);

@@ -66,7 +66,7 @@ describe('a crash at a labelled point', () => {
     ),
   );
 
-  it.each(moments)('[AG-2] at %s, time %i: the run goes on where it was', async (point, pass) => {
+  it.each(moments)('[AG-2] killed at %s, time %i: the run continues where it was', async (point, pass) => {
     const model = script();
     const agent = await AgentFixture.open({ model });
     agent.node.die();
@@ -162,7 +162,7 @@ describe('a crash around a commit', () => {
     await expectWholeStory(agent, runId, model);
   });
 
-  it('[AP-5] a rejection that came while nobody was there reaches the model with its words', async () => {
+  it('[AP-5] a rejection that arrived while no server was running reaches the model with its message', async () => {
     const model = new ScriptedModel([
       [toolCall('write_file', { path: 'c.md', content: 'x' })],
       ['Then not.'],

@@ -254,7 +254,7 @@ describe('read only', () => {
     expect((await fixture.execution(id)).status).toBe('awaiting_approval');
   });
 
-  it('[AG-4] [AP-11] offers the model what reads, and tells it why there is no more', async () => {
+  it('[AG-4] [AP-11] offers the model only tools that read, and tells it why', async () => {
     const model = new ScriptedModel([
       [toolCall('write_file', { path: 'a.md', content: 'x' })],
       ['It should say x.'],
@@ -310,7 +310,7 @@ describe('the switch', () => {
     expect((await grants()).map(({ revoked_at }) => revoked_at)).toEqual([null]);
   });
 
-  it('[RE-3] is not there for anybody else, nor with a token of another project', async () => {
+  it('[RE-3] is not found by another person or with a token of another project', async () => {
     const { modes } = fixture.engine;
     for (const other of [
       { ...fixture.person, userId: 'eve' },

@@ -41,7 +41,7 @@ describe('after a restart of the server', () => {
     expect(await execution(toolId)).toMatchObject({ status: 'failed', error_type: 'RUNNER_LOST' });
   });
 
-  it('[EX-7] nor is it waited for longer because the clock was set back meanwhile', async () => {
+  it('[EX-7] does not wait longer if the clock was set back meanwhile', async () => {
     const toolId = await started();
     fixture.clock.setBack(3_600_000);
     await fixture.restart();
@@ -51,7 +51,7 @@ describe('after a restart of the server', () => {
     expect(await execution(toolId)).toMatchObject({ status: 'failed', error_type: 'RUNNER_LOST' });
   });
 
-  it('[EX-10] a call that nobody has is not kept longer because the clock was set back', async () => {
+  it('[EX-10] a call without a runner does not wait longer if the clock was set back', async () => {
     const { execution: call } = await fixture.engine.executor.submit(
       fixture.request('read_file', { path: 'a.md' }),
     );

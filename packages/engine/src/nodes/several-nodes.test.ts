@@ -209,7 +209,7 @@ it('[EX-10] a call finds a runner that nobody had heard for a while, though its 
 });
 
 describe('a plain listener of another node', () => {
-  it('[EV-3] takes a call that nobody has', async () => {
+  it('[EV-3] takes a call without a runner', async () => {
     const listener = await fixture.listen({ on: other });
     const { id } = await fixture.submit('read_file', { path: 'a.md' });
     await settle();
@@ -252,7 +252,7 @@ describe('what a node was to do in time, and died', () => {
     expect(person.all('approval.resolved').map(({ status }) => status)).toEqual(['timeout']);
   });
 
-  it('[EX-10] a call that nobody has ends as NO_RUNNER', async () => {
+  it('[EX-10] a call without a runner ends as NO_RUNNER', async () => {
     const { id } = await submitOn(other, 'read_file', { path: 'a.md' });
     die(other);
     await fixture.clock.advance(70_000);
@@ -325,7 +325,7 @@ describe('a node that starts', () => {
     third.close();
   });
 
-  it('[AP-3] [EX-6] [AG-2] does not take the dead for alive because the clock was set back while nobody was there', async () => {
+  it('[AP-3] [EX-6] [AG-2] does not count dead nodes as alive if the clock was set back while no node was running', async () => {
     await fixture.clock.advance(7_200_000); // hours after both nodes started
     await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
     const { id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
@@ -347,7 +347,7 @@ describe('a node that starts', () => {
     third.close();
   });
 
-  it('[EX-6] does not take the living for dead, whose clock stands still until it has been caught up with', async () => {
+  it('[EX-6] does not count a live node as dead while the clock catches up after being set back', async () => {
     await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
     await fixture.store.write((tx) =>
       tx.update('nodes', fixture.engine.node, { seen_at: fixture.store.now() + 3_600_000 }),

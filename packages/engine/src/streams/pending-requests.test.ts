@@ -96,7 +96,7 @@ describe('[EV-2] one snapshot per person', () => {
     other.close();
   });
 
-  it('is made anew where the events since then are not kept, or too many', async () => {
+  it('is made again if the events since then were removed or are too many', async () => {
     await ask(3);
     await fixture.listen();
     fixture.bus.deaf = true;
@@ -158,7 +158,7 @@ describe('[EV-2] one snapshot per person', () => {
     expect(told(await fixture.listen({ runnerId: 'r', workspace: '/other' }))).toEqual([c]);
   });
 
-  it('is forgotten when nobody listens any more', async () => {
+  it('is dropped when no stream of the person is open', async () => {
     await ask(3);
     const listener = await fixture.listen();
     listener.close();

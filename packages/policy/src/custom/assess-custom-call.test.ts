@@ -37,7 +37,7 @@ describe('[RN-8] a call of a custom tool', () => {
     expect(call).toEqual({ tool: 'deploy__staging', params: { path: '/etc/passwd' } });
   });
 
-  it('is refused where nobody has that tool, and where its parameters do not fit', () => {
+  it('is refused if no such tool is registered, or if its parameters do not fit', () => {
     const policy = policyWith([tool()]);
     expect(policy.decide('deploy__moon', {}).verdict).toMatchObject({
       decision: 'REJECT',

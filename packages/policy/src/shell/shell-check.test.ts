@@ -37,7 +37,7 @@ describe('[RK-3] what was understood of a line', () => {
     ]);
   });
 
-  it('takes neither a folder nor a pattern for files for a program', () => {
+  it('accepts neither a folder nor a pattern of files as a program', () => {
     expect(wordsOf('node --test src')).toEqual([['node', '--test', 'src']]);
     expect(wordsOf('node --test tests/')).toEqual([['node', '--test', 'tests/']]);
     expect(validator.check('node --test tests/').needsPerson).toBe(false);

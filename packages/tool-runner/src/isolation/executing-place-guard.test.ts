@@ -335,7 +335,7 @@ describe.skipIf(cannotIsolate)('names and folders that are hard to look at', () 
     expect(readdirSync(fixture.root).length).toBe(1);
   });
 
-  it('[VA-3] a folder that cannot be listed is told, and nothing runs beside it', async ({ skip }) => {
+  it('[VA-3] reports a folder that cannot be listed, and runs no command', async ({ skip }) => {
     if (process.getuid?.() === 0) skip('root lists every folder; ordinary-user.test.ts shows it');
     expect(await plant('mkdir d; echo evil > d/.envrc; chmod 311 d')).toEqual({
       setAside: [],
@@ -345,7 +345,7 @@ describe.skipIf(cannotIsolate)('names and folders that are hard to look at', () 
     chmodSync(join(fixture.root, 'd'), 0o755);
   });
 
-  it('[VA-3] a tree that is deeper than a path can be is told', async () => {
+  it('[VA-3] reports a tree that is deeper than a path can be', async () => {
     const name = 'd'.repeat(200);
     const { problem } = await plant(
       `for i in {1..25}; do mkdir ${name}; cd ${name}; done; echo evil > .envrc`,

@@ -188,7 +188,7 @@ describe('[AP-7] the preview of a call', () => {
     }
   });
 
-  it('[AP-7] is refused with its reason where it cannot be made, whoever could mend that', async () => {
+  it('[AP-7] fails with a reason if it cannot be made', async () => {
     put('a.md', 'one');
     await expect(look('edit_file', { path: 'a.md', old: 'x', new: 'y' })).rejects.toMatchObject({
       code: 'EDIT_NO_MATCH',

@@ -258,7 +258,7 @@ describe('[RN-3] directories', () => {
     expect(contentOf('made/mine.md')).toBe('mine');
   });
 
-  it('are not taken for the file that was changed, nor a file for them', async () => {
+  it('are not confused with the file that was changed', async () => {
     call('a', 'x.md', 'new');
     rmSync(at('x.md'));
     mkdirSync(at('x.md'));

@@ -108,7 +108,7 @@ const transcript = () => screen.getByRole('region', { name: 'Conversation' });
 const hello = message('m1', { role: 'user', content: 'Hello' });
 
 describe('cards above the input', () => {
-  it('stand there while they wait, and at their calls when they are decided', async () => {
+  it('are shown at the end while they wait, and at their calls once decided', async () => {
     const { server } = await openChat({ messages: [hello], cardsAbove: true });
     const ids = { tool_id: 't1', approval_id: 'a1' };
     const title = 'Agent wants to run npm test';
@@ -347,7 +347,7 @@ describe('the transcript', () => {
       expect(newest()).toBeNull();
     });
 
-    it('is where whoever sends something is brought', async () => {
+    it('scrolls to the end when the person sends something', async () => {
       const { box, server } = await openAtEnd();
       scrollTo(box, 100);
       expect(newest()).not.toBeNull();
@@ -770,7 +770,7 @@ describe('a tool call', () => {
     expect(transcript().querySelector('.call-state')?.textContent).toBe('Blocked');
   });
 
-  it('of a run that goes on is found again after a reload', async () => {
+  it('of a running run is found again after a reload', async () => {
     const execution = {
       ...examples<{ executions: object[] }>('bodies/history.response')[0]?.executions[0],
       tool_id: 't1',
