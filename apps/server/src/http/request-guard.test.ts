@@ -59,7 +59,7 @@ describe('[RE-5] the Host of a request', () => {
     expect((await ask('/my/projects', authorization)).status).toBe(403);
     expect((await ask('/openapi.json', {})).status).toBe(403);
     expect((await ask('/metrics', {})).status).toBe(403);
-    expect((await ask('/healthz', {})).status).toBe(200); // a probe asks by address
+    expect((await ask('/healthz', {})).status).toBe(200); // health probes name the IP address as host
   });
 });
 
@@ -80,7 +80,7 @@ describe('[RE-5] a request that names two hosts', () => {
     expect(await get('/my/projects', [own(), own()])).toBe(403);
   });
 
-  it('in its address and its header is refused; one that names ours twice is taken', async () => {
+  it('in its address and its header is refused; one that names ours twice is accepted', async () => {
     expect(await get('http://evil.example/my/projects', own())).toBe(403);
     expect(await get(`http://${own()}/my/projects`, 'evil.example')).toBe(403);
     expect(await get(`http://${own()}/my/projects`, own())).toBe(200);
@@ -144,7 +144,7 @@ describe('[RE-5] a body without a declared type (founding documents: workflow)',
       })
     ).status;
 
-  it('is taken from the sample client, which gives fetch a text and no Content-Type', async () => {
+  it('is accepted from the sample client, which gives fetch a text and no Content-Type', async () => {
     const answered = await fetch(`${server.address}/my/projects/${ada.projectId}/sessions`, {
       method: 'POST',
       headers: authorization(),

@@ -13,7 +13,7 @@ export interface FetchPlan {
   readonly git: OpenedRepository;
   readonly remote: string;
   readonly address: NetworkAddress;
-  /** The address as the repository has it, which is what git calls the remote in what it prints and records. */
+  /** The address in the repository's own configuration, under which git prints and records the remote. */
   readonly named: string;
   /** What to fetch from the remote: full names of refs, or patterns of them. */
   readonly sources: readonly string[];

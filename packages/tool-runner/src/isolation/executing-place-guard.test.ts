@@ -47,7 +47,7 @@ const pathsOf = ({ setAside }: Planted): string[] => setAside.map(({ path }) => 
 const read = (path: string): string => readFileSync(join(fixture.root, path), 'utf8');
 const link = (target: string, path: string): void => symlinkSync(target, join(fixture.root, path));
 
-describe.skipIf(cannotIsolate)('what has the number of a file that is gone', () => {
+describe.skipIf(cannotIsolate)('a planted file that reuses the inode of a removed one', () => {
   // ext4 gives the inode of a removed file to the next one that is made.
   it('[VA-3] is set aside like any other', async () => {
     const path = join(fixture.root, '.envrc');
@@ -59,7 +59,7 @@ describe.skipIf(cannotIsolate)('what has the number of a file that is gone', () 
     if (statSync(keptIn).ino !== ino) console.warn('This file system did not give the number again.');
   });
 
-  it('[VA-3] but a place that was only moved is what it was', async () => {
+  it('[VA-3] but a place that was only moved does not count as planted', async () => {
     fixture.write('sub/.envrc', 'mine');
     expect(pathsOf(await plant('mv sub other'))).toEqual([]);
   });
@@ -394,7 +394,7 @@ describe.skipIf(cannotIsolate)('what our own tools write while a command runs', 
     expect(await plant('echo approved > .pre-commit-config.yaml')).toMatchObject({ setAside: [{}] });
   });
 
-  it('is no matter where nothing runs', () => {
+  it('does not matter while no command runs', () => {
     expect(() => fixture.starter.expectChanges([{ path: '.envrc', after: 'sha256:0' }])).not.toThrow();
   });
 });

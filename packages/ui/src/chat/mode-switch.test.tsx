@@ -63,7 +63,7 @@ describe('[AP-11] the mode of a conversation', () => {
     expect(meaning()).toBe('');
   });
 
-  it('Alt+M goes round, and a mode that is only passed never reaches the server', async () => {
+  it('Alt+M cycles through the modes, and a mode that was only passed is not sent', async () => {
     const { server, clock } = await openChat();
     screen.getByLabelText('Message').focus();
     altM();
