@@ -18,9 +18,10 @@ describe('runGit', () => {
 
   const run = (
     args: readonly string[],
-    { signal, timeoutSeconds = 60 }: Partial<Parameters<typeof runGit>[1]>,
+    { signal, timeoutSeconds = 60, program }: Partial<Parameters<typeof runGit>[1]>,
   ) =>
     runGit(starter, {
+      ...(program !== undefined && { program }),
       args,
       confinement: { workspace: 'write', network: false, writableGit: 'data', maskSensitive: false },
       environment: {},
@@ -42,5 +43,12 @@ describe('runGit', () => {
     const answer = run(['rev-parse', '--is-inside-work-tree'], { timeoutSeconds: 1 });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
     expect((await answer).stdout.toString()).toBe('true\n');
+  });
+
+  it('[TL-3] keeps as much output as it may, and stops a program that prints more', async () => {
+    const endless = await run([], { program: 'yes', timeoutSeconds: 3_600 });
+    expect(endless).toMatchObject({ cut: true, stdout: Buffer.from('y\n'.repeat(500)) });
+    const short = await run(['rev-parse', '--is-inside-work-tree'], {});
+    expect(short).toMatchObject({ cut: false, exitCode: 0 });
   });
 });
