@@ -109,11 +109,14 @@ describe('the configuration', () => {
     expect(() => loadConfig({ env, flags })).toThrow(problem);
   });
 
-  it.each([[null], [true], [''], [[]], [[1]], ['0x10'], [1.5], ['1e3']])('does not accept %j as a number', (port) => {
-    const file = join(folder, 'c.json');
-    writeFileSync(file, JSON.stringify({ port }));
-    expect(() => loadConfig({ env, file })).toThrow(/port: /);
-  });
+  it.each([[null], [true], [''], [[]], [[1]], ['0x10'], [1.5], ['1e3']])(
+    'does not accept %j as a number',
+    (port) => {
+      const file = join(folder, 'c.json');
+      writeFileSync(file, JSON.stringify({ port }));
+      expect(() => loadConfig({ env, file })).toThrow(/port: /);
+    },
+  );
 
   it.each([
     ['postgres://u:p@ss@host/db', 'postgres://u:[masked]@host/db'],

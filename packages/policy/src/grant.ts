@@ -3,10 +3,10 @@ import {
   findTool,
   type GrantScope,
   gitCommandsPattern,
+  isAbove,
   type PolicyRule,
   type Reason,
   type RiskLevel,
-  riskLevels,
   type ToolCall,
 } from '@countersign/protocol';
 import type { CallAssessment } from './call-assessment.ts';
@@ -69,7 +69,7 @@ export function grantAsRule(
   if (grant.expires_at !== null && grant.expires_at <= at.now) return undefined;
   if (grant.session_id !== null && grant.session_id !== at.sessionId) return undefined;
   if (grant.workspace !== at.workspace) return undefined;
-  if (riskLevels.indexOf(at.risk) > riskLevels.indexOf(grant.max_risk)) return undefined;
+  if (isAbove(at.risk, grant.max_risk)) return undefined;
   const rule = compileRule(ruleOfGrant('grant', grant), 'person');
   return typeof rule === 'string' ? undefined : rule;
 }

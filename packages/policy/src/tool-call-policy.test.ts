@@ -396,7 +396,7 @@ describe('[RK-5] policy files', () => {
     expect(decide(policy, 'execute_command', { command: 'grep', args: ['-rn', 'x', 'src'] })).toBe('LOW');
   });
 
-  it("programs that the person added are refused for the same catastrophes as any other", () => {
+  it('programs that the person added are refused for the same catastrophes as any other', () => {
     const own = withPolicy(
       load({
         version: 1,

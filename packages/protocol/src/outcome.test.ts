@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeError } from './errors.ts';
-import { modelResultSchema, type ToolOutcome, toModelResult, toolOutcomeSchema } from './outcome.ts';
+import { readModelResult, type ToolOutcome, toModelResult, toolOutcomeSchema } from './outcome.ts';
 
 const call = {
   tool_id: '123e4567-e89b-12d3-a456-426614174000',
@@ -101,5 +101,5 @@ describe('toolOutcomeSchema', () => {
 
 /** Parses the outcome with both schemas, as the other side would. */
 function shown(outcome: ToolOutcome): unknown {
-  return modelResultSchema.parse(toModelResult(toolOutcomeSchema.parse(outcome)));
+  return readModelResult(JSON.stringify(toModelResult(toolOutcomeSchema.parse(outcome))));
 }

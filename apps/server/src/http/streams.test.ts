@@ -133,7 +133,7 @@ describe('a stream', () => {
     expect(bobs.events).toEqual([]);
   });
 
-  it("[RE-3] of a runner belongs to its person: another person may use the same runner id, and gets nothing of the first", async () => {
+  it('[RE-3] of a runner belongs to its person: another person may use the same runner id, and gets nothing of the first', async () => {
     const bobs = await server.listen('/my/stream?runner=runner-1&workspace=/workspace', {
       token: bob.tokens.runner,
     });

@@ -1,4 +1,4 @@
-import { CountersignError, callFromLine, fenced, modelResultSchema } from '@countersign/protocol';
+import { CountersignError, callFromLine, fenced, readModelResult } from '@countersign/protocol';
 import type { Json, JsonObject } from '../rows.ts';
 import type { Model, ModelMessage, ModelPart, ModelRequest, OfferedTool } from './model.ts';
 
@@ -125,7 +125,8 @@ function summarise(step: readonly ModelMessage[]): string {
 }
 
 function summaryOf(toolName: string, content: string): string {
-  const result = modelResultSchema.safeParse(parseData(content)).data;
+  // The result is between the two lines that delimit it.
+  const result = readModelResult(content.slice(content.indexOf('\n') + 1, content.lastIndexOf('\n')));
   if (!result) return `${toolName}: done.`;
   switch (result.status) {
     case 'success': {
@@ -140,15 +141,6 @@ function summaryOf(toolName: string, content: string): string {
       const output = result.result === undefined ? '' : `\n${describe(result.result as Json).trimStart()}`;
       return `${toolName}: failed. ${result.error.message} (${result.error.code})${output}`;
     }
-  }
-}
-
-/** The JSON between the two lines that delimit it. */
-function parseData(content: string): unknown {
-  try {
-    return JSON.parse(content.slice(content.indexOf('\n') + 1, content.lastIndexOf('\n')));
-  } catch {
-    return undefined;
   }
 }
 

@@ -266,9 +266,12 @@ describe('parseToolCall', () => {
     });
   });
 
-  it.each([7, 1n, null, undefined, {}, ['read_file'], Symbol('x')])('does not accept %s as a name', (tool) => {
-    expect(parseToolCall(tool, {})).toMatchObject({ ok: false, error: { code: 'UNKNOWN_TOOL' } });
-  });
+  it.each([7, 1n, null, undefined, {}, ['read_file'], Symbol('x')])(
+    'does not accept %s as a name',
+    (tool) => {
+      expect(parseToolCall(tool, {})).toMatchObject({ ok: false, error: { code: 'UNKNOWN_TOOL' } });
+    },
+  );
 
   it('answers briefly, however much was sent', () => {
     const manyKeys = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key${index}`, index]));

@@ -1,4 +1,3 @@
-import { ApiError } from '@countersign/client';
 import { createContext, type ReactNode, useContext, useMemo, useRef, useState } from 'react';
 import type { ChatMessage, Conversation } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
@@ -87,7 +86,3 @@ function messageBefore({ order, messages }: Conversation, id: string): string | 
     return message && !message.isRewound && (message.role === 'user' || message.role === 'assistant');
   });
 }
-
-/** Why a request was refused, as the server says it. */
-export const problemText = (error: unknown): string =>
-  error instanceof ApiError || error instanceof Error ? error.message : String(error);

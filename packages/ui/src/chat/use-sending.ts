@@ -1,4 +1,5 @@
 import { type CallInput, type CallResponse, resendMessage } from '@countersign/client';
+import { messageOf } from '@countersign/protocol';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import type { Conversation } from '../live/conversation.ts';
@@ -115,7 +116,7 @@ interface Problem {
 /** The problem's text; null in another conversation. */
 function problemText({ sessionId, error }: Problem, current: string | null): string | null {
   if (sessionId !== current) return null;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /**
