@@ -88,7 +88,7 @@ export { mustShowParameters, type Preview, previewSchema } from './preview.ts';
 export { maxRefusalText } from './rest/decisions.ts';
 export { errorBodySchema } from './rest/error-body.ts';
 export type { CallDecision, Execution, LateResult } from './rest/executions.ts';
-export type { TokenScope } from './rest/permissions.ts';
+export { isLiveToken, type TokenScope } from './rest/permissions.ts';
 export { type ChangedFile, maxUndoneAtOnce, type RestoredFile } from './rest/rewind.ts';
 export {
   type ParsedBody,
