@@ -66,7 +66,7 @@ async function runIn(
   return { status, out, error };
 }
 
-it('[DA-4] says that a log is whole, and knows its head as a witness', async () => {
+it('[DA-4] says that a log is intact, and accepts its head as a witness', async () => {
   const head = writeLog(decisions);
   const verified = { status: 0, out: `ok      ada: 2 rows, head ${head}\n`, error: '' };
   expect(await run('verify', '--database', database)).toEqual(verified);

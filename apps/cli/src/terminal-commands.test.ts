@@ -85,7 +85,7 @@ describe('signing in', () => {
     expect((await server.run('sign-in', '--help')).out).toContain('countersign sign-out');
   });
 
-  it('[RE-5] takes a token where a server prints no link, but not as a word', async () => {
+  it('[RE-5] accepts a pasted token if the server prints no link, but not on the command line', async () => {
     const { token } = await client.createToken({
       body: { name: 'of an issuer', scope: 'front_end', expires_in_seconds: 3_600 },
     });
@@ -170,7 +170,7 @@ describe('connect', () => {
     ).toEqual([]);
   });
 
-  it('[AP-2] [AP-5] [AP-6] rejects with words, edits, and hears of decisions made elsewhere', async () => {
+  it('[AP-2] [AP-5] [AP-6] rejects with a message, edits, and shows decisions made elsewhere', async () => {
     const editor = join(server.folder, 'editor');
     writeFileSync(editor, '#!/bin/sh\nsed -i s/draft/final/ "$1"\n');
     chmodSync(editor, 0o700);
@@ -231,7 +231,7 @@ describe('connect', () => {
     expect((await client.listGrants()).grants).toMatchObject([{ scope: 'class', pattern: 'src/**' }]);
   });
 
-  it('[RN-2] counts what was decided here where the ceiling asks for that', async () => {
+  it('[RN-2] accepts decisions made here if the ceiling requires that', async () => {
     const config = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign');
     writeFileSync(join(config, 'ceiling.json'), '{"version": 1, "decide_here": ["MEDIUM"]}', { mode: 0o600 });
     const { screen, ended } = server.open(['connect', server.workspace]);
@@ -925,7 +925,7 @@ describe('approvals, history and undo', () => {
     expect((await server.run('history', '--help')).out).toContain('--since');
   });
 
-  it('[RN-3] restores a file, refuses where it was changed since, and forces that', async () => {
+  it('[RN-3] restores a file, refuses if it was changed since, and restores it with --force', async () => {
     const runner = server.open(['connect', server.workspace]);
     await runner.screen.shows('Connected');
     writeFileSync(join(server.workspace, 'n.md'), 'before\n');

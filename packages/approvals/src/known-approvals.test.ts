@@ -64,7 +64,7 @@ function setUp({ isBesideRunner, isShown, ...server }: SetUp = {}) {
   return { known, clock, sent, problems, entry };
 }
 
-describe('what is known of approvals', () => {
+describe('known approvals', () => {
   it('[AP-1] comes by events, oldest first, and goes when it is settled', () => {
     const { known, entry } = setUp();
     known.receive(requested({ approval_id: 'a2', created_at: '2026-11-15T12:00:01Z' }));
@@ -236,7 +236,7 @@ describe('[RN-2] beside a runner', () => {
   });
 
   it.each(['refresh', 'readAgain'] as const)(
-    'an answer to %s from the time before does not replace what the runner has drawn',
+    'an older response to %s does not replace a card that the runner has drawn',
     async (read) => {
       let isBesideRunner = false;
       const served = approval({ preview: { kind: 'summary', summary: 'Harmless.' } });

@@ -204,7 +204,7 @@ describe('[DA-1] execution_time_ms is measured where the client does not say it 
     expect([await took(id), await took(refused.id)]).toEqual([15, null]);
   });
 
-  it('and taken as said where the client says it', async () => {
+  it('and taken from the client if it reports it', async () => {
     await fixture.listen();
     const { id } = await read();
     await fixture.clock.advance(40);

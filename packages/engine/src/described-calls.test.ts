@@ -116,7 +116,7 @@ describe('[AP-4] scopesOffered', () => {
     expect(writes.map(([scope]) => scope)).toEqual(['session']);
   });
 
-  it('cover the call they are made on: a class where a list of harmless commands holds it, else that one line', () => {
+  it('cover the call they are made on: a class if it is a harmless command, otherwise exactly that line', () => {
     const command = (name: string, ...args: string[]) => offered('execute_command', { command: name, args });
     const session = ['session', null, 'MEDIUM'];
     expect(command('git', 'push', 'origin', 'main')).toEqual([

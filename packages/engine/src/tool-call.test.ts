@@ -689,7 +689,7 @@ describe('runners', () => {
     });
   });
 
-  it('[EV-3] [EX-6] who takes a call without a claim is not given what a rule had let through that is gone now', async () => {
+  it('[EV-3] [EX-6] a client without claims does not get a call whose allow rule was removed', async () => {
     const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
     await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
     const { id, status } = await fixture.submit('write_file', write);

@@ -65,7 +65,7 @@ describe('PathValidator', () => {
     expect(codeOf(byText, `${workspace.root}-copy/a.txt`)).toBe('PATH_OUTSIDE_WORKSPACE');
   });
 
-  it('[VA-1] refuses links without an end, NUL, Windows forms, the home sign and what is not text', () => {
+  it('[VA-1] refuses endless links, NUL, Windows forms, the home sign and names that are not text', () => {
     for (const path of [
       'loop-a',
       'a\0b',

@@ -136,7 +136,7 @@ describe('SQLite', () => {
     await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
   });
 
-  it('[PF-2] goes on with others while something long is read', async () => {
+  it('[PF-2] continues with other units during a long read', async () => {
     const store = await openSqliteStore({ path, bus: new InProcessBus() });
     const order: string[] = [];
     await Promise.all([

@@ -118,7 +118,7 @@ it('a refusal with a code that we do not know ends the sending where it is final
   expect(delivered[1]).toEqual(['b', 'completed', {}]);
 });
 
-it('when it is closed, what is on its way may arrive, and nothing is tried again', async () => {
+it('when it is closed, reports that are being sent may arrive, and none is retried', async () => {
   api.failures.result = offline(1);
   outbox.add('a', report);
   outbox.add('b', report);

@@ -463,7 +463,7 @@ it('[TL-3] tells its limits until the server has them, and again when it is conn
   await expect.poll(() => told('heartbeat')).toEqual([true, false, true]);
 });
 
-it('forgets what is old once an hour', async () => {
+it('removes old records once an hour', async () => {
   startRunner();
   const orphan = join(fixture.workspace.stateFolder, 'undo', 'orphan');
   writeFileSync(orphan, '');
@@ -582,7 +582,7 @@ it('[RN-10] a request for the workspace expires unless it is repeated, and an in
   expect(wantedBy()).toBe(undefined);
 });
 
-it('[RN-10] who cannot leave a wish still hears who has the workspace', () => {
+it('[RN-10] a program that cannot leave its request is still told who has the workspace', () => {
   startRunner({ program: 'the terminal' });
   mkdirSync(join(fixture.workspace.stateFolder, 'journal.sqlite.wanted'));
   const start = () => new WorkspaceRunner({ ...optionsOf(), program: 'VS Code', takesOver: true });

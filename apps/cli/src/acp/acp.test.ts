@@ -233,7 +233,7 @@ describe('a paired editor', () => {
     ]);
   });
 
-  it('is one runner with one stream, however many sessions begin at once, and none once it has ended', async () => {
+  it('is one runner with one stream for any number of sessions, and no runner once it has ended', async () => {
     const editor = open();
     await editor.initialize();
     const [first] = await Promise.all([
@@ -254,7 +254,7 @@ describe('a paired editor', () => {
     expect(next.terminal.error()).toContain('is the runner of');
   });
 
-  it('tells a session only what happens once, where a folder inside is open as well', async () => {
+  it('sends each event to one session only, even if a folder inside is open as well', async () => {
     mkdirSync(at('inside'), { recursive: true });
     const editor = open();
     await editor.initialize();
@@ -279,7 +279,7 @@ describe('a paired editor', () => {
     expect(await prompt).toEqual({ stopReason: 'end_turn' });
   });
 
-  it('[AP-4] takes back what is being asked, and does not use what was granted, when it is set to read only', async () => {
+  it('[AP-4] withdraws questions and ignores grants when it is set to read only', async () => {
     const editor = open();
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
@@ -633,7 +633,7 @@ describe('a paired editor', () => {
     expect(editor.terminal.error()).toContain('No runner is connected');
   });
 
-  it('[AP-9] says what is left to do when the server could not be told that the pairing ended', async () => {
+  it('[AP-9] says what is left to do if the server cannot be reached when a pairing ends', async () => {
     const config = join(server.folder, 'config-of-a-server-that-is-away');
     const folder = join(config, 'countersign');
     cpSync(join(server.env.XDG_CONFIG_HOME ?? '', 'countersign'), folder, { recursive: true });

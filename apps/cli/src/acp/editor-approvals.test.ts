@@ -84,7 +84,7 @@ it('[AP-2] after a gap withdraws questions that may have been decided, and asks 
   await vi.waitFor(() => expect(sent).toEqual(['approve']));
 });
 
-it('[AP-8] offers only rejecting where the preview is not what the digest names', async () => {
+it('[AP-8] offers only rejecting if the preview does not match the digest', async () => {
   const { approvals, asked, sent } = start();
   const preview = { kind: 'summary', summary: 'Nothing at all.' };
   approvals.receive({ ...request, data: { ...request.data, preview } } as CountersignEvent);

@@ -183,7 +183,7 @@ describe('a call as an editor draws it', () => {
     ]);
   });
 
-  it('shows what came of it as a person would print it, and a change only once', () => {
+  it('shows the outcome as a terminal would print it, and a change only once', () => {
     const shown = (tool: string, result: JsonValue) =>
       resultContent(tool, { path: 'a' }, { result, error: null }, words);
     const read = { success: true, content: 'hello', encoding: 'utf-8', size: 5, truncated: false };

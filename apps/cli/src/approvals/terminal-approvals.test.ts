@@ -194,7 +194,7 @@ describe('a card in focus', () => {
     expect(bodies(decisions).map(({ approval_id }) => approval_id)).toEqual(['approval-1', 'approval-2']);
   });
 
-  it('[AP-8] shows no preview that its digest does not name, and leaves only rejecting', async () => {
+  it('[AP-8] shows no preview that does not match its digest, and offers only rejecting', async () => {
     const { cards, answer, decisions, screen } = setUp();
     const request = requested();
     const preview = { kind: 'summary', summary: 'Nothing.' } as const;
@@ -444,7 +444,7 @@ describe('editing', () => {
     ]);
   });
 
-  it('keeps what is not JSON yet, says when nothing changed or the editor failed, and can be taken up again', async () => {
+  it('keeps text that is not valid JSON, reports if nothing changed or the editor failed, and can be continued', async () => {
     const given: string[] = [];
     const answers = ['{broken', '[1]', JSON.stringify(approval().tool_params), edited, edited];
     const { cards, answer, screen, decisions } = setUp({
@@ -470,7 +470,7 @@ describe('editing', () => {
     expect(decisions).toEqual([]);
   });
 
-  it('has a line to edit in where no editor is named', async () => {
+  it('offers a line to edit in if no editor is set', async () => {
     const { cards, answer, press, decisions, screen } = setUp();
     cards.receive(requested({ tool_params: { path: 'a.md' } }));
     await answer('e');
@@ -555,7 +555,7 @@ describe('what the server answers', () => {
     expect(screen()).toContain('+ {"port": 8080}');
   });
 
-  it('does not bring back what was settled while it was fetched, and says when fetching fails', async () => {
+  it('does not restore a request that was settled while it was fetched, and reports if fetching fails', async () => {
     let answerFetch: (approval: Approval) => void = () => {};
     const { cards } = setUp({
       fetch: () =>

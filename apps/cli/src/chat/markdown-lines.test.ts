@@ -65,7 +65,7 @@ describe('markdown in a terminal', () => {
 });
 
 describe('markdown while it is written', () => {
-  it('gives a block once it is complete, with what is being written as its tail', () => {
+  it('returns a block once it is complete, with the unfinished text as its tail', () => {
     const stream = new MarkdownStream();
     const push = (...lines: string[]) => stream.push(lines, 40, false);
     expect(push('# Title')).toEqual([]);

@@ -213,7 +213,7 @@ describe('the runner’s token', () => {
     expect(sent.slice(3).map(({ path }) => path)).toEqual(['/my/tokens/id-1', '/my/tokens/id-1']);
   });
 
-  it('is the given one where that may not make others, and is tried again after a failure', async () => {
+  it('is the given token if that may not make others, and is created again after a failure', async () => {
     const token = new ScopedToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = { status: 500, body: refusal('INTERNAL') };
     answers.runners = ok({ runners: [] });

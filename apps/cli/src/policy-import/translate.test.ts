@@ -325,12 +325,12 @@ it.each([
     ['allow {write_file,edit_file} src/a.ts'],
   ],
   [{ bash: { '*': 'ask', 'git *': 'allow' } }, ['allow * git *']],
-])('an opencode rule for everything takes back what stands before it: %j', (permission, expected) => {
+])('an opencode rule for everything overrides the rules before it: %j', (permission, expected) => {
   const found = translated(readOpencode(JSON.stringify({ permission }), 'opencode.json'));
   expect(found.map(([, , , rules]) => rules).filter((rules) => rules !== '')).toEqual(expected);
 });
 
-it('brackets and braces mean what they meant: opencode has only * and ?, Claude Code no braces', () => {
+it('brackets and braces keep their meaning: opencode has only * and ?, Claude Code no braces', () => {
   const permission = { edit: { 'app/[id]/{a,b}.tsx': 'allow', 'app/[slug].ts': 'deny' } };
   expect(lines(readOpencode(JSON.stringify({ permission }), 'opencode.json'))).toMatchInlineSnapshot(`
     "
@@ -520,7 +520,7 @@ describe('[RK-5] an imported prefix cannot be widened', () => {
     expect(decide(line)).not.toBe('runs');
   });
 
-  it('whatever the rule and the command, what runs is what the source allowed', () => {
+  it('for any rule and command, only commands run that the source allowed', () => {
     const word = fc.constantFrom(
       'git',
       'npm',

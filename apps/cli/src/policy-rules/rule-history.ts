@@ -6,11 +6,11 @@ import { serverAccess } from '../sign-in/server-access.ts';
 import type { Words } from '../words.ts';
 
 /** What a rule would have decided on the recorded calls. */
-export type Found = Omit<CallResponse<'backtestPolicy'>, 'success'>;
+export type BacktestResult = Omit<CallResponse<'backtestPolicy'>, 'success'>;
 
 export interface RuleHistory {
   /** Undefined if the server cannot be asked; `problem` then says why. */
-  backtest(rule: PolicyRule): Promise<Found | undefined>;
+  backtest(rule: PolicyRule): Promise<BacktestResult | undefined>;
   readonly problem: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export function ruleHistory(server: string | undefined, words: Words, env: Envir
 }
 
 /** The result of a backtest, as lines for the terminal. */
-export function foundLines(found: Found, { policy }: Words, mostExamples = 5): string[] {
+export function backtestLines(found: BacktestResult, { policy }: Words, mostExamples = 5): string[] {
   const { considered, matched, would_change, approved_before, rejected_before, examples } = found;
   return [
     policy.matched({ considered, matched, wouldChange: would_change }),

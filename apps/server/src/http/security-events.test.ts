@@ -155,7 +155,7 @@ describe.each(through('approval_preview'))('[AP-7] $id $class: $why', ({ input }
 describe.each(through('tool_run_after_approval'))('[TL-3] $id $class: $why', ({ id, input }) => {
   const { tool, arguments: args } = input.payload as NeutralCall;
 
-  it('asks first, and the server stays up whatever the runner reports', async () => {
+  it('asks first, and the server survives any report of the runner', async () => {
     const { body } = await execute(tool, args);
     expect(body.status).toBe('awaiting_approval');
     const path = `/my/projects/${ada.projectId}/tools/${body.tool_id}/result`;

@@ -248,7 +248,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('cuts a revoked token off at once, also where it waits', async () => {
+  it('cuts off a revoked token at once, even in a held request', async () => {
     await server.runner(ada);
     const made = await server.send('POST', '/my/tokens', {
       token: ada.tokens.person,
@@ -275,7 +275,7 @@ describe('/mcp', () => {
     expect([left.some(({ agent }) => agent === 'soon gone'), left.length > 0]).toEqual([false, true]);
   });
 
-  it('ends what a client listens to with its token, revoked or over', async () => {
+  it('ends a client’s stream when its token is revoked or expires', async () => {
     const other = await TestServer.start({ streamHeartbeatSeconds: 1 });
     try {
       const bob = await other.person('bob');
@@ -397,7 +397,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('holds a bounded number of requests of one token', async () => {
+  it('limits the number of held requests of one token', async () => {
     const linus = await server.person('linus');
     await server.runner(linus);
     const { agent } = linus.tokens;

@@ -52,7 +52,7 @@ describe('[UI-2] the chat page', () => {
     expect(JSON.stringify([toPage, fromPage])).not.toContain(token);
   });
 
-  it('hears the event stream, and lets go of it', async () => {
+  it('receives the event stream, and closes it', async () => {
     const { client, fromPage } = setUp();
     const states: string[] = [];
     const events: string[] = [];
@@ -130,7 +130,7 @@ describe('[UI-2] the chat page', () => {
     await expect(page.fetch('/my/projects')).rejects.toThrow('gone');
   });
 
-  it('can take back what it asked, before and after the answer has begun', async () => {
+  it('can abort a request, before and after the response has begun', async () => {
     const { page, bridge, fromPage } = setUp();
     const early = AbortSignal.abort(new Error('too late'));
     await expect(page.fetch('/my/projects', { signal: early })).rejects.toThrow('too late');

@@ -96,7 +96,7 @@ describe("[UI-5] the editor's own agent", () => {
     await agent.close();
   });
 
-  it('keeps its token, in a name that the server takes in each language', async () => {
+  it('keeps its token, under a name that the server accepts in each language', async () => {
     const { token, mayRestore } = setUp({ language: 'ru' });
     const first = await token();
     expect([await token(), mayRestore.mock.calls.length]).toEqual([first, 0]);

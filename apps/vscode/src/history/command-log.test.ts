@@ -38,7 +38,7 @@ describe('the output of commands', () => {
     expect(text()).toBe('\n> execute_command npm test\none\ntwo\n[exit code 1 · 1.2 s]\n');
   });
 
-  it('is whole: what was not told while it ran comes with the result', () => {
+  it('is complete: output that was not streamed follows with the result', () => {
     const { call, output, receive, text } = setUp();
     const end = (tool_id: string, result: { exit_code: number; stdout: string; stderr: string }) =>
       receive('tool.result', {

@@ -260,7 +260,7 @@ describe('leases', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it('[AG-2] a node that was thought dead leaves the calls alone that the next one waits for', async () => {
+  it('[AG-2] a node that was thought dead does not touch the calls that the next one waits for', async () => {
     let wakeUp = () => {};
     const sleep = new Promise<void>((resolve) => {
       wakeUp = resolve;

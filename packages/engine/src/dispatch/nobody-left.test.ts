@@ -156,7 +156,7 @@ describe('a report whose acknowledgement was lost', () => {
     expect(runner.all('tool.execution_signal').map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
-  it('[AP-8] that it was stale: the person is asked again once, and what they approve then stands', async () => {
+  it('[AP-8] that it was stale: the person is asked again once, and their new decision stands', async () => {
     const toolId = await started();
     const stale = { code: 'APPROVAL_STALE', message: 'it changed', recoverable: false };
     await report(toolId, { status: 'failed', error: stale, attempt: 1 });

@@ -54,7 +54,7 @@ describe('[EX-6] one program is the runner', () => {
     expect([await claim('a copy'), await claim()]).toEqual(['CLAIM_REFUSED', 'CLAIM_REFUSED']);
   });
 
-  it('what a program began that is gone is lost when another one comes in its place', async () => {
+  it('calls that a program began are lost when another program replaces it', async () => {
     const first = await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
     const id = await approved();
     await fixture.claim(id, { instance: 'journal' });

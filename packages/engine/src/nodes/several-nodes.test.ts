@@ -107,7 +107,7 @@ describe('a runner that is connected to another node', () => {
     expect(first.ended).toBe(true);
   });
 
-  it('[EX-7] is given up once, and what nodes believed does not count', async () => {
+  it('[EX-7] is given up once, whatever other nodes believed', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     const person = await fixture.listen();
     const { id, approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
@@ -227,7 +227,7 @@ describe('a plain listener of another node', () => {
     expect([signals(elsewhere), signals(listener)]).toEqual([[], [id]]);
   });
 
-  it('[EX-10] takes nothing where runners are in use, and the call’s time goes on', async () => {
+  it('[EX-10] takes no call where runners are in use, and the call’s waiting time continues', async () => {
     await fixture.listen({ on: other });
     await fixture.listen({ runnerId: 'runner-1' });
     await fixture.loseRunner('ada', 'runner-1');
@@ -240,7 +240,7 @@ describe('a plain listener of another node', () => {
   });
 });
 
-describe('what a node was to do in time, and died', () => {
+describe('timed tasks of a node that died', () => {
   it('[AP-3] a request expires all the same, once', async () => {
     const person = await fixture.listen();
     const { id } = await submitOn(other, 'write_file', { path: 'a.md', content: 'x' });
@@ -299,7 +299,7 @@ it('[AP-3] what cannot be ended does not keep the others from it', async () => {
 });
 
 describe('a node that starts', () => {
-  it('[AP-3] where others are, gives nobody more time', async () => {
+  it('[AP-3] does not extend deadlines if other nodes are running', async () => {
     const { id, approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
     await fixture.store.write((tx) =>
       tx.update('approvals', String(approval_id), { deadline_at: fixture.store.now() - 1 }),
@@ -310,7 +310,7 @@ describe('a node that starts', () => {
     third.close();
   });
 
-  it('[AP-3] where others died a moment ago, gives what ran out meanwhile its grace', async () => {
+  it('[AP-3] gives overdue requests their grace if the other nodes died a moment ago', async () => {
     const { id, approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
     die(fixture.engine);
     die(other);

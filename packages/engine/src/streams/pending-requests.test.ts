@@ -251,7 +251,7 @@ describe('[PF-2] a large snapshot', () => {
     close();
   });
 
-  it('shares each turn among those who wait, a few pieces at a time', async () => {
+  it('shares each turn of the event loop among all waiting readers, a few pieces at a time', async () => {
     const turns = new EventLoopTurns();
     const order: number[] = [];
     let loops = 0;
@@ -296,7 +296,7 @@ describe('[PF-2] a large snapshot', () => {
     expect(fixture.engine.streams.size).toBe(0);
   });
 
-  it('is kept up to a bound for everybody; what is beyond it is read when it is sent', async () => {
+  it('is cached up to a limit for all people; requests beyond it are read when they are sent', async () => {
     await ask(20);
     const turns = new EventLoopTurns();
     const kept = new PendingRequests(fixture.store, turns, { keptBytes: 6_000 });

@@ -311,7 +311,7 @@ describe('approving', () => {
     [null, 'You approved this'],
     [{ status: 'approved', device: 'phone' }, 'You approved this on phone'],
   ] as const)(
-    '[AP-2] an event that is quicker than the answer (%j) does not say who decided',
+    '[AP-2] if the event arrives before the response (%j), the card does not say who decided',
     async (standing, words) => {
       const page = await openCard();
       const answer = Promise.withResolvers<object>();

@@ -141,7 +141,7 @@ describe('[AP-11] the mode of a conversation', () => {
     },
   );
 
-  it('goes back to what it was, and says why, when the server refuses', async () => {
+  it('returns to the previous mode, and says why, when the server refuses', async () => {
     const { server, clock } = await openChat();
     server.on('changeSession', () => {
       throw new Refused(503, 'NO_RUNNER');

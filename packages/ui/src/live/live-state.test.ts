@@ -43,7 +43,7 @@ function held<T extends object>(
   return { answer: () => released.then(() => answer), release };
 }
 
-describe('what is read while events come', () => {
+describe('state that is read while events arrive', () => {
   it('does not put an older state of a call over a newer one', async () => {
     const [example] = examples<{ executions: Execution[] }>('bodies/history.response')[0]?.executions ?? [];
     const execution = { ...(example as Execution), status: 'approved', approval_id: null } as Execution;
