@@ -1,7 +1,8 @@
 import { gitCommandsPattern } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { splitExample } from './command/split-example.test-data.ts';
-import { type GrantedCall, type GrantPredicate, grantCovers, ruleOfGrant } from './grant.ts';
+import { grantCovers } from './grant.test-data.ts';
+import { type GrantedCall, type GrantPredicate, ruleOfGrant } from './grant.ts';
 import { readPolicyFile } from './policy-rules.ts';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 

@@ -7,7 +7,6 @@ import {
   type PolicyRule,
   type Reason,
   type RiskLevel,
-  type ToolCall,
 } from '@countersign/protocol';
 import type { CallAssessment } from './call-assessment.ts';
 import { readsUnmasked } from './line/rules.ts';
@@ -45,17 +44,10 @@ export interface GrantedCall {
   readonly now: number;
 }
 
-/** The server calls this with an assessment of the text alone, the runner with an assessment on the real disk. */
-export function grantCovers(
-  grant: GrantPredicate,
-  call: ToolCall,
-  assessment: CallAssessment,
-  at: GrantedCall,
-): boolean {
-  return grantAsRule(grant, assessment, at)?.matches(call, assessment) ?? false;
-}
-
-/** The grant as an allow rule; undefined if it has ended, is for another place or does not reach the call's risk. */
+/**
+ * The grant as an allow rule; undefined if it has ended, is for another place or does not reach the call's risk. The server
+ * calls this with an assessment of the text alone, the runner with an assessment on the real disk.
+ */
 export function grantAsRule(
   grant: GrantPredicate,
   assessment: CallAssessment,

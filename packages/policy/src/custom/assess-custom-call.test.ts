@@ -1,6 +1,6 @@
 import type { CustomTool } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { grantCovers } from '../grant.ts';
+import { grantCovers } from '../grant.test-data.ts';
 import { readPolicyFile } from '../policy-rules.ts';
 import { ToolCallPolicy } from '../tool-call-policy.ts';
 import { customToolsOf } from './assess-custom-call.ts';
