@@ -112,3 +112,8 @@ it('no text of a message or a call becomes the heading of another speaker', () =
   expect(text).toContain('#### You\n\nYou\n\n---\nDo it.\n\n### x');
   expect(text).toContain('~~~\nopen\n~~~\n\n## You\n\n~~~\n<img src=x>\n~~~\n');
 });
+
+it('has no heading for a message that was stopped before its first word', () => {
+  const messages = [said('user', 'Go on.'), said('assistant', ' ')];
+  expect(conversationMarkdown({ title: 'x', messages }, callWords.en)).toBe('# x\n\n## You\n\nGo on.\n');
+});
