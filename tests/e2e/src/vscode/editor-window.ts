@@ -65,6 +65,11 @@ export class EditorWindow {
       .filter({ hasText: text });
   }
 
+  /** A folder or file in the editor's explorer. */
+  inExplorer(name: string): Locator {
+    return this.page.locator('.explorer-folders-view').getByRole('treeitem', { name }).first();
+  }
+
   tab(text: string | RegExp): Locator {
     return this.page.locator('.tabs-container .tab').filter({ hasText: text });
   }

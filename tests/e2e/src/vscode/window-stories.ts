@@ -23,6 +23,8 @@ export function windowStories(home: () => EditorHome): void {
     const second = await home().otherWindow(home().workspace);
     await expect.poll(() => second.state(), soon).toContain('connected; tools run in VS Code on ');
     await second.open(home().severalFolders('one', 'two'));
+    // An editor that is trusted before it has read a new workspace file stays without folders.
+    await second.inExplorer('one').waitFor();
     await second.trust(); // while it is still connecting
     await expect
       .poll(() => second.state(), soon)
