@@ -1,5 +1,5 @@
 import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
-import { type Approval, type CountersignEvent, shownDigest } from '@countersign/protocol';
+import { type Approval, type CountersignEvent, runnerCapabilities, shownDigest } from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import type { ApprovalsServer } from './approvals-server.ts';
@@ -93,7 +93,40 @@ describe('known approvals', () => {
     known.receive(resolved('approved'));
     known.replace([approval()]);
     known.receive(updated({ revision: 2 }));
+    known.show(approval({ revision: 3 }));
     expect(known.pending()).toEqual([]);
+  });
+
+  it('[RN-2] beside a runner, which draws the cards, asks the server for none', async () => {
+    const asked: string[] = [];
+    const fetch = async (id: string) => {
+      asked.push(id);
+      return approval();
+    };
+    const { known } = setUp({ isBesideRunner: () => true, fetch });
+    await known.refresh('a1');
+    expect(asked).toEqual([]);
+  });
+
+  it('[AP-7] an older failure to read the runners does not undo a newer answer', async () => {
+    const answers: { resolve: (runners: never[]) => void; reject: (error: Error) => void }[] = [];
+    const runners = () =>
+      new Promise<never[]>((resolve, reject) => {
+        answers.push({ resolve, reject });
+      });
+    const { known, entry } = setUp({ runners });
+    known.receive(requested({ preview: null, digest: null }));
+    const changed = { event: 'runner.changed', data: { project_id: 'p1' } } as never;
+    known.receive(changed);
+    known.receive(changed);
+    answers
+      .at(-1)
+      ?.resolve([{ project_id: 'p1', connected: true, capabilities: [runnerCapabilities.preview] } as never]);
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(true);
+    answers[0]?.reject(new Error('too late'));
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(true);
   });
 
   it('an update that REST has overtaken changes nothing', () => {
