@@ -93,7 +93,7 @@ describe('known approvals', () => {
     known.receive(resolved('approved'));
     known.replace([approval()]);
     known.receive(updated({ revision: 2 }));
-    known.show(approval({ revision: 3 }));
+    known.show({ ...approval({ revision: 3 }), timestamp: 'later' });
     expect(known.pending()).toEqual([]);
   });
 
