@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { StartedProcess } from './started-process.ts';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { StartedProcess, sendSignal } from './started-process.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -38,7 +38,9 @@ it('[RN-4] a stop during the set-up reaches the program, and not the first proce
     cwd: folder,
     env: { SOURCE: bubblewrap },
     stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+    detached: true, // a group of its own, to end all of it after a failure
   });
+  onTestFinished(() => void sendSignal(-Number(child.pid), 'SIGKILL'));
   const protection = { readOnly: [], pinned: [], standIns: [], release: () => ({ setAside: [] }) };
   const started = new StartedProcess(child, { isIsolated: true, protection });
   await new Promise((resolve) => child.stdout?.once('data', resolve));
