@@ -90,6 +90,7 @@ describe('[RK-5] what only reads needs no rule', () => {
     'npm test; cat "$(ls src)"',
     // may find, or expand to, files that only confinement hides
     'npm test; grep -rn TOKEN .',
+    'npm test; diff -N . docs',
     'npm test; grep --recursive TOKEN src',
     'npm test; cat *',
     'npm test; cat src/[a-z]*',

@@ -183,10 +183,23 @@ const modulesByName: ReadonlyMap<string, Manual> = new Map(
   }),
 );
 
+/** `npm exec -- tsc` is `npx tsc`. Options in front of the `--` would be npm's own. */
+function asNpx([command = '', ...args]: readonly string[]): readonly string[] | undefined {
+  if (!/^(exec|x)$/.test(command)) return undefined;
+  const dashes = args.indexOf('--');
+  const own = dashes < 0 ? args : args.slice(0, dashes);
+  return own.some((word) => word.startsWith('-') && !NPX_OPTIONS.test(word)) ? undefined : args;
+}
+
 /** `npm run deploy` is HIGH by its name, as for the other package managers. */
 const npmInLine: Manual = {
   ...npm,
   read(args, notes) {
+    const words = asNpx(args);
+    if (words) {
+      npx.read(words, notes);
+      return;
+    }
     npm.read(args, notes);
     const [first = '', task] = operandsOf(args, ['--prefix', '-C', '-w', '--workspace']).map(
       ({ text }) => text,
