@@ -156,7 +156,7 @@ type NetworkWords = Pick<PreviewWords, 'networkTo' | 'networkToNone' | 'networkT
   readonly network: string;
 };
 
-/** What a card says of a call that gets network: which hosts it may reach (RN-5), as far as there is a preview. */
+/** Says which hosts a call with network access may reach (RN-5), if the preview names them. */
 export function networkText(preview: Preview | null, words: NetworkWords): string {
   if (preview?.kind !== 'command') return words.network;
   if (preview.hosts === undefined) return words.networkToAny;

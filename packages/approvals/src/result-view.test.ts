@@ -282,6 +282,7 @@ describe('the output of a command', () => {
     ['\u001b[38;5;240mx', 'bright-black'],
     ['\u001b[38;2;0;150;0mx', 'green'],
     ['\u001b[38;2;255;255;0mx', 'bright-yellow'],
+    ['\u001b[38;2;20;0;0mx', 'bright-black'],
     ['\u001b[31m\u001b[39mx', undefined],
     ['\u001b[48;5;1mx', undefined],
   ])('%j is drawn as %s', (output, color) => {

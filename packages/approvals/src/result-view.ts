@@ -91,7 +91,7 @@ function changedLines(before: JsonValue | undefined, after: JsonValue | undefine
 
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
 
-/** The ports of a job stand below what it printed, with the command that opens each in a browser: in no language. */
+/** The ports of a job follow its output, each with the command that opens it in a browser. Needs no translation. */
 const jobOutput = ({ ports = [], ...result }: ToolSuccess<'shell_output'>) => {
   const { output, ...view } = terminal(result);
   const lines = ports.map((port) => `→ localhost:${port} · countersign open ${port}`);

@@ -56,7 +56,7 @@ describe('the parts of a shell line', () => {
   ])('%j', (line, parts) => expect(read(line)).toEqual(parts));
 
   it.each(['cat <<E | tee a\nx | y\nE', "echo 'open | ls", 'ls # | rm', 'a | | b', '(ls', 'ls)'])(
-    'is one where that is not certain: %j',
+    'is a single part if the parts are not certain: %j',
     (line) => expect(shellParts(line)).toEqual([{ operator: '', text: line, writes: [] }]),
   );
 

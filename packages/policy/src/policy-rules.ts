@@ -4,6 +4,7 @@ import {
   describeIssues,
   findTool,
   isCustomToolName,
+  messageOf,
   type PolicyFile,
   type PolicyRule,
   parseToolCall,
@@ -55,7 +56,7 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    return invalid(`it is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return invalid(`it is not JSON: ${messageOf(cause)}`);
   }
   const parsed = policyFileSchema.safeParse(value);
   if (!parsed.success) return invalid(describeIssues(parsed.error));

@@ -19,6 +19,7 @@ export {
   CountersignError,
   describeError,
   errorCodeSchema,
+  messageOf,
   type ToolErrorValue,
 } from './errors.ts';
 export {
@@ -40,7 +41,13 @@ export {
 } from './execution-status.ts';
 export { fenced } from './fenced.ts';
 export type { ApprovalScope, Grant, GrantScope, OfferedScope } from './grant.ts';
-export { isWithinJsonLimits, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
+export {
+  isWithinJsonLimits,
+  type JsonValue,
+  jsonValueSchema,
+  maxParamValues,
+  parseJson,
+} from './json-value.ts';
 export {
   defaultLimits,
   type LimitSettingName,
@@ -60,7 +67,7 @@ export {
   leftOutBase64,
   leftOutText,
   type ModelResult,
-  modelResultSchema,
+  readModelResult,
   type ToolOutcome,
   toModelResult,
 } from './outcome.ts';
@@ -81,7 +88,7 @@ export { mustShowParameters, type Preview, previewSchema } from './preview.ts';
 export { maxRefusalText } from './rest/decisions.ts';
 export { errorBodySchema } from './rest/error-body.ts';
 export type { CallDecision, Execution, LateResult } from './rest/executions.ts';
-export type { TokenScope } from './rest/permissions.ts';
+export { isLiveToken, type TokenScope } from './rest/permissions.ts';
 export { type ChangedFile, maxUndoneAtOnce, type RestoredFile } from './rest/rewind.ts';
 export {
   type ParsedBody,
@@ -96,6 +103,7 @@ export {
   approvalTimeoutSeconds,
   boundedReasons,
   higherRisk,
+  isAbove,
   type Reason,
   type RiskLevel,
   riskLevelSchema,
@@ -104,6 +112,7 @@ export {
 export { type RunnerCapability, runnerCapabilities } from './runner-capabilities.ts';
 export { describeIssues } from './schema-issues.ts';
 export { type Session, type SessionMode, sessionModes } from './session.ts';
+export { piecesOf } from './text-pieces.ts';
 export { timing } from './timing.ts';
 export { tokenDevice, tokenOfDevice } from './token-device.ts';
 export {

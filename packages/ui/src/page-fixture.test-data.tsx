@@ -201,7 +201,7 @@ export class TestServer {
           try {
             controller.error(signal.reason);
           } catch {
-            // ended before
+            // the stream had already ended
           }
         });
       },

@@ -7,7 +7,7 @@ import {
   type ExecutionStatus,
   type JsonValue,
   type Message,
-  modelResultSchema,
+  readModelResult,
 } from '@countersign/protocol';
 import { withWholeResult } from '../call-results.ts';
 import type { Words } from '../words.ts';
@@ -188,15 +188,9 @@ export class EditorCalls {
 
 /** The result in a stored tool message; undefined if it was cut or has another format. */
 function storedResult(content: string) {
-  try {
-    const parsed = modelResultSchema.safeParse(JSON.parse(content));
-    if (!parsed.success) return undefined;
-    const ended = parsed.data;
-    if (ended.status === 'rejected') return { status: 'rejected' as const, result: null, error: null };
-    if (ended.status === 'success')
-      return { status: 'completed' as const, result: ended.result, error: null };
-    return { status: 'failed' as const, result: ended.result ?? null, error: ended.error };
-  } catch {
-    return undefined;
-  }
+  const ended = readModelResult(content);
+  if (ended === undefined) return undefined;
+  if (ended.status === 'rejected') return { status: 'rejected' as const, result: null, error: null };
+  if (ended.status === 'success') return { status: 'completed' as const, result: ended.result, error: null };
+  return { status: 'failed' as const, result: ended.result ?? null, error: ended.error };
 }

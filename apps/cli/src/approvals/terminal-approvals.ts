@@ -14,7 +14,7 @@ import {
   stepBeforeApproval,
 } from '@countersign/approvals';
 import { type CallResponse, type Clock, systemClock } from '@countersign/client';
-import type { Approval, CountersignEvent, RequestBody } from '@countersign/protocol';
+import { type Approval, type CountersignEvent, messageOf, type RequestBody } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Stage } from '../screen/stage.ts';
@@ -496,5 +496,3 @@ export const cardDeps = ({ client, device }: ServerAccess, stage: Stage) => ({
 
 const isAboutToApprove = ({ name }: CardMode): boolean =>
   name === 'confirm' || name === 'scopes' || name === 'scope' || name === 'edited';
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -120,7 +120,7 @@ describe('[VA-5] arguments are read as each program reads them', () => {
 
 describe('what the person and the runner learn of a command', () => {
   it.each(['git apply x.patch', 'git apply --index x.patch', 'git am x.patch', 'git -C . am x.patch'])(
-    '[AP-8] takes a patch for a script: %s does what is in it',
+    '[AP-8] treats a patch like a script: %s does what is in it',
     (line) => {
       expect(check(line).operands).toContainEqual({ path: 'x.patch', use: 'run' });
     },

@@ -17,7 +17,7 @@ const newBranch = /^(switch|checkout)( -q)? (-c|--create|-qc|-b|-qb) [^ -][^ ]*$
 /** Commands that change the index, or what the branch points to, but no file. */
 const unstages = /^(reset( (--mixed|--soft|-q))*( [^ -][^ ]*)*( -- .*)?|restore (--staged|-S) .*)$/;
 
-/** What `git` with these arguments may write of `.git`, alone (VA-3). */
+/** What a single call of git with these arguments may write in `.git` (VA-3). */
 export function writesOfGit([subcommand = '']: readonly string[]): Confinement['writableGit'] {
   if (dataOnly.has(subcommand)) return 'data';
   // `git am` must write its state for continuing after a conflict, but the files of a patch may be planted.
@@ -25,9 +25,9 @@ export function writesOfGit([subcommand = '']: readonly string[]): Confinement['
 }
 
 /**
- * What a shell line may write of `.git`. A line that is one plain call of git counts as that call. Where git is called
- * beside other programs, all of them can write what git may, as git's hooks can: so only its data, and only if every word
- * of the line is known and each git call needs no more.
+ * What a shell line may write in `.git`. A line that is one plain call of git counts as that call. In a line with other
+ * programs, each of them can write whatever git may write, and so can git's hooks. So such a line may write only git's
+ * data, and only if every word is known and no git call needs more.
  */
 export function writesOfLine(
   line: string,
@@ -42,7 +42,7 @@ export function writesOfLine(
   return calls.every(({ words }) => needsDataOnly(words as readonly string[])) ? 'data' : undefined;
 }
 
-/** Also matches a git that is called by its path, about which nothing is known. */
+/** Also matches a git that is called by its path, which `needsDataOnly` then refuses. */
 const isGit = ([program]: readonly (string | undefined)[]): boolean => /(^|\/)git$/.test(program ?? '');
 
 function needsDataOnly([program, ...args]: readonly string[]): boolean {

@@ -195,7 +195,7 @@ describe.skipIf(cannotIsolate).each(Object.entries(realProjects))(
         const expected = runPlain(line);
         const { outcome, result } = await runIsolated(line);
         const isSame = isDeepStrictEqual(outcome, expected);
-        // The next line begins where the plain shell is, so that one difference is not counted again.
+        // Both continue from the plain shell's state, so that one difference is not counted again.
         if (!isSame) copyWorld(plain, isolated);
         if (differs === undefined) expect({ ...outcome, result }).toEqual({ ...expected, result });
         else {

@@ -233,7 +233,7 @@ describe.skipIf(cannotIsolate)('background jobs', () => {
     await expect(output(first)).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
   });
 
-  it('of sessions long ago are forgotten: what they printed does not pile up', async () => {
+  it('of old sessions are forgotten, so that their output does not pile up', async () => {
     const { background, output } = setup();
     const sessions = Array.from({ length: 66 }, (_, i) => ({ sessionId: `session-${i}` }));
     const jobs: string[] = [];

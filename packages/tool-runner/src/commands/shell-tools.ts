@@ -53,7 +53,7 @@ export const shellKill: ToolModule<'shell_kill'> = {
   },
 };
 
-/** A line that may run unasked and says `git` gets a git that starts none of the repository's programs (RN-6). */
+/** If a line that may run unasked contains `git`, git is configured to start no program of the repository (RN-6). */
 async function withSafeGit(
   request: ProcessRequest,
   line: string,

@@ -75,7 +75,7 @@ server.serve_forever()'`;
     expect((await inPlace('a', ask, mayUseNetwork)).stdout).toBe('from the job');
     for (const other of [inPlace('b', ask), inPlace('b', ask, mayUseNetwork), fixture.bash(ask, mayWrite)])
       expect((await other).exitCode).toBe(7);
-    // The same port is free elsewhere.
+    // Another conversation can use the same port.
     await job('b', serve(3000));
     expect((await inPlace('b', ask)).stdout).toBe('from the job');
   });
@@ -286,7 +286,7 @@ for where in [("127.0.0.1", ${port}), "\\0countersign-place-${process.pid}"]:
       runner.stdout.once('data', (data) => resolve(String(data))),
     );
     const { net, stateFolder } = JSON.parse(line) as { net: string; stateFolder: string };
-    const { ino } = statSync(`/proc/${runner.pid}/fd`); // the runner is there
+    const { ino } = statSync(`/proc/${runner.pid}/fd`); // throws if the runner has ended
     expect(ino).toBeGreaterThan(0);
     const holders = (): string[] =>
       readdirSync('/proc').filter((name) => {

@@ -91,7 +91,7 @@ export class ConversationPlace {
     return this.#closing.signal;
   }
 
-  /** Whether a command that mounts these paths can enter: what lies in `/tmp` must be guarded. */
+  /** Whether a command with these mounts can use the place: every mounted folder in `/tmp` must be guarded. */
   holds(mounted: readonly string[]): boolean {
     return !this.closed.aborted && guardedNames(mounted).every((name) => this.guarded.includes(name));
   }

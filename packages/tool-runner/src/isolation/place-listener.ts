@@ -6,9 +6,9 @@ import type { ConversationPlace } from './conversation-place.ts';
 const LONGEST_START_MS = 10_000;
 
 /**
- * Listens on the loopback of a conversation, for as long as the conversation has it, and returns the port (RN-5). A small
- * process of ours enters the network, makes the listening socket, hands it over and ends: so a command that wants network
- * needs no process of its own, and no other command can ever listen on that port. Undefined if it cannot be done.
+ * Listens on the loopback of a conversation until the conversation's place is closed, and returns the port (RN-5). A
+ * small process of ours enters the network, makes the listening socket, hands it over and ends. So a command with
+ * network access needs no process of its own, and no other command can ever listen on that port. Undefined if it fails.
  */
 export function listenInPlace(
   { enterNetwork, closed }: Pick<ConversationPlace, 'enterNetwork' | 'closed'>,

@@ -49,7 +49,7 @@ export interface ProcessStarterOptions {
   readonly settings?: () => CommandSettings;
 }
 
-/** What `runner.json` says of commands. */
+/** The settings of `runner.json` for commands. */
 export interface CommandSettings extends ProgramFolders {
   readonly commands: CommandLimits;
 }

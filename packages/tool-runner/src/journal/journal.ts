@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { CountersignError, timing } from '@countersign/protocol';
+import { CountersignError, messageOf, timing } from '@countersign/protocol';
 import type { FileChange, FileVersion } from '../files/file-snapshot.ts';
 import type { ResultReport } from '../runner-api.ts';
 import { type JournalHolder, lockJournal, takeoverRequester } from './journal-lock.ts';
@@ -424,7 +424,7 @@ function orUnavailable<T>(work: () => T): T {
     return work();
   } catch (cause) {
     if (cause instanceof CountersignError) throw cause;
-    const said = cause instanceof Error ? cause.message : String(cause);
+    const said = messageOf(cause);
     const problem = isDiskProblem(cause)
       ? `${said}; free space on the disk of Countersign's state folder`
       : said;

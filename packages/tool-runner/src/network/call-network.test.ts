@@ -43,7 +43,7 @@ function setup(registries: Readonly<Record<string, readonly string[]>> = {}) {
 }
 
 describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () => {
-  it('are none without network, any if it asks for any, and else those of its words and parameter', async () => {
+  it('are none without network, all if the call asks for all, otherwise those that its words and parameter name', async () => {
     const { networkOf } = setup();
     expect(await networkOf('npm test')).toBe(false);
     expect(await networkOf('make', true)).toBe(true);
@@ -86,7 +86,7 @@ describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () =
     expect(await networkOf('git pull origin main')).toEqual(['git.example']);
   });
 
-  it('are so many that a person can read them', async () => {
+  it('are limited to a number that a person can read', async () => {
     const { networkOf, put, root } = setup();
     const remotes = Array.from(
       { length: 80 },

@@ -28,7 +28,7 @@ export function remoteHosts(root: string, names: readonly string[]): readonly st
 export function hostsOfAddress(url: string): readonly string[] {
   const [, scheme = 'ssh', name = '', port = ''] =
     /^(?:(https?|ssh):\/\/)?(?:[^/@]*@)?(\[[^\]]*\]|[^/:?#]+)(:\d+)?/i.exec(url) ?? [];
-  // What accompanies ssh, such as git-lfs, speaks HTTPS with the same host.
+  // Tools that work beside ssh, such as git-lfs, use HTTPS on the same host, so name it without a port.
   return [readNetworkHost(scheme === 'ssh' ? name : `${name}${port}`) ?? []].flat();
 }
 

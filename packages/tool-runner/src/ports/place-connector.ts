@@ -69,7 +69,7 @@ function connect(net: typeof import('node:net')): void {
     // Development servers listen on 127.0.0.1 or, for "localhost", on ::1.
     const attempt = (host: string, ...others: string[]): void => {
       const socket = new net.Socket();
-      socket.pause(); // what the server says first is for the other side
+      socket.pause(); // leave the server's first bytes to the process that gets this socket
       socket.once('connect', () => process.send?.({ id }, socket));
       socket.once('error', (error) => {
         const [next, ...rest] = others;

@@ -1,5 +1,5 @@
 import { commandLine, commandWords } from '@countersign/approvals';
-import type { JsonValue } from '@countersign/protocol';
+import { type JsonValue, messageOf } from '@countersign/protocol';
 import { useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { CodeBlock } from '../text/code-block.tsx';
@@ -269,6 +269,6 @@ function parseObject(
     }
     return { ok: false, problem: typeof value };
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: messageOf(error) };
   }
 }

@@ -4,11 +4,11 @@ import { SeenParts } from './seen-parts.ts';
 
 const lookEveryMs = 100;
 
-/** What a card needs of its sight. */
+/** Access to what is in sight of a card. */
 interface Sight {
   /** Looks once more, for an action that comes right after the card moved. */
   lookNow(): void;
-  /** Scrolls to what was not in sight yet. Returns whether a part of a tall card is what was missing. */
+  /** Scrolls to a part that was not in sight yet. Returns whether such a part of a tall card was missing. */
   showUnseen(): boolean;
 }
 

@@ -23,7 +23,7 @@ interface ComposerProps {
   /** Sending is impossible: offline, or no model is configured. */
   readonly isBlocked: boolean;
   readonly problem: string | null;
-  /** Set while a run is under way: messages are queued, and Stop stands beside. */
+  /** Stops the run. Set while one is under way: then messages are queued, and a Stop button is shown. */
   readonly onStop: (() => void) | null;
   readonly isStopping: boolean;
   /** Resolves with whether the message was sent. If not, the text stays in the field. */

@@ -265,7 +265,8 @@ export function conversationStories(home: () => EditorHome): void {
     const { client } = home().person;
     const live = async () =>
       (await client.listGrants()).grants.filter(({ revoked_at }) => revoked_at === null);
-    for (const { grant_id } of await live()) await client.revokeGrant({ params: { grant_id } }); // of a mode
+    // A mode may have made a grant.
+    for (const { grant_id } of await live()) await client.revokeGrant({ params: { grant_id } });
     for (const path of ['src/grant-one.md', 'src/grant-two.md']) {
       const toolId = await home().call('write_file', { path, content: 'x' });
       const { project_id, approval_id, digest } = await home().shown(toolId);

@@ -58,7 +58,7 @@ export function severalDevicesStories(home: () => WebHome): void {
     await window.call('remote.md').getByText('You approved this on the phone').waitFor();
     await takePicture(window.page, 'state-decided-elsewhere');
     await expectAccessible(window.page);
-    await window.press('y'); // nothing is left to decide
+    await window.press('y'); // decides nothing, because no card is pending
     await until(() => existsSync(join(webHome.ready.workspace, 'remote.md')), {
       otherwise: () => 'It was not written',
     });
