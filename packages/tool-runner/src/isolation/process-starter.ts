@@ -251,7 +251,9 @@ export class IsolatingStarter implements ProcessStarter {
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { commands } = this.#settings();
     const { confinement } = request;
-    const place = request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
+    const { readable = [], writable = [] } = confinement;
+    const mounts = [...this.#mountsOf(shown), ...readable, ...writable];
+    const place = request.place?.holds(mounts) ? request.place : undefined;
     const places =
       confinement.workspace === 'none' ? noPlaces : this.#placesFor(mayUseUnixSockets(confinement));
     const protection =
@@ -268,7 +270,7 @@ export class IsolatingStarter implements ProcessStarter {
         root: this.#workspace.root,
         confinement,
         files: prepared.files,
-        system: confinement.network ? prepared.systemWithNetwork : prepared.system,
+        system: prepared.system,
         node: shown.node,
         shown,
         place,
