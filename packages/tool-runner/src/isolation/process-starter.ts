@@ -340,6 +340,7 @@ export class IsolatingStarter implements ProcessStarter {
       ...request.environment,
     };
     let child: ChildProcess;
+    const release = launch.place?.hold();
     try {
       child = spawn(command, args, {
         cwd: launch.cwd,
@@ -348,6 +349,7 @@ export class IsolatingStarter implements ProcessStarter {
         detached: true,
       });
     } catch (cause) {
+      release?.();
       throw new CountersignError(
         'SPAWN_FAILED',
         { program: request.program, problem: (cause as Error).message },
@@ -357,9 +359,8 @@ export class IsolatingStarter implements ProcessStarter {
     const started = new StartedProcess(child, launch);
     this.#started.set(child, started);
     if (launch.pass) this.#passes.set(child, launch.pass);
-    if (launch.place) launch.place.users += 1;
     void started.ended.then(() => {
-      if (launch.place) launch.place.users -= 1;
+      release?.();
       launch.pass?.end();
       this.#started.delete(child);
       this.#ended.set(child, started);
