@@ -1,6 +1,7 @@
 import { isAbsolute, join, relative } from 'node:path';
 import { executingPlaces } from '@countersign/policy';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
+import type { CommandResult } from './run-command.ts';
 
 /** The most lines of output that are looked at, from the end. */
 const MOST_LINES = 200;
@@ -21,8 +22,16 @@ const explained: readonly (readonly [said: RegExp, why: string])[] = [
     'beside other programs git only reads a repository outside the workspace; run git push alone, or use git_push',
   ],
   [
-    /\bptrace: |\bptrace\(PTRACE_|Could not trace the inferior process/,
-    'commands cannot trace other programs (gdb, strace); the person can run that in a terminal of their own',
+    /CPU time limit exceeded|\bSIGXCPU\b/,
+    'a process of a command may use only so much processor time; the person can allow more with "commands": {"cpuSeconds": …} in runner.json',
+  ],
+  [
+    /File size limit exceeded|\bSIGXFSZ\b|\bEFBIG\b|: File too large/,
+    'a file of a command may be only so large; the person can allow more with "commands": {"fileBytes": …} in runner.json',
+  ],
+  [
+    /\bptrace: |\bptrace\(PTRACE_|Could not trace the inferior process|does not work under ptrace/,
+    'commands cannot trace other programs (gdb, strace, LeakSanitizer); the person can run that in a terminal of their own, and ASAN_OPTIONS=detect_leaks=0 turns the last off',
   ],
 ];
 
@@ -38,10 +47,10 @@ interface Failed extends Pick<ProcessRequest, 'confinement' | 'cwd'> {
  * each kind.
  */
 export function failureNotes(
-  { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
+  { stdout, stderr, error = '' }: Pick<CommandResult, 'stdout' | 'stderr' | 'error'>,
   { confinement, cwd, root, hidden }: Failed,
 ): string[] {
-  const lines = `${stdout}\n${stderr}`.split('\n').slice(-MOST_LINES);
+  const lines = `${stdout}\n${stderr}\n${error}`.split('\n').slice(-MOST_LINES);
   const blocked = lines.find((line) => readOnly.test(line));
   const named = hidden.find((path) => lines.some((line) => namesPath(line, path)));
   return [

@@ -199,11 +199,13 @@ describe.skipIf(cannotIsolate)('git in a shell line', () => {
     expect(fixture.has('.git/hooks/post-commit')).toBe(false);
   });
 
-  it('[RN-5] says that a command may have only so much memory, and that it cannot trace others', async () => {
+  it('[RN-5] says that a command may have only so much memory and time, and that it cannot trace others', async () => {
     const memory = await exec(
       'echo "==10==ERROR: AddressSanitizer failed to allocate 0xdfff0001000" >&2; false',
     );
     expect(memory.stderr).toContain('"commands": {"memoryBytes": …} in runner.json');
+    const time = await exec('kill -XCPU $$');
+    expect(time.stderr).toContain('"commands": {"cpuSeconds": …} in runner.json');
     const trace = await exec('echo "ptrace: Operation not permitted." >&2; false');
     expect(trace.stderr).toContain('cannot trace other programs');
   });
