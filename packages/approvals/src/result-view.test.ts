@@ -95,7 +95,7 @@ const cases: readonly (readonly [string, Record<string, JsonValue>, JsonValue, s
     },
     'changed',
     'Edited src/a.ts',
-    '',
+    '+1 −1',
   ],
   [
     'git_status',
@@ -190,6 +190,28 @@ it.each(cases)('%s %j: its result is seen as what it is', (tool, params, result,
   const view = resultView(tool, params, result);
   expect(view.kind).toBe(kind);
   expect(callTitle({ toolName: tool, params, status: 'completed' }, en)).toBe(title);
+  expect(callOutcome(view, en)).toBe(outcome);
+});
+
+const changedFile = (operation: string) => ({
+  success: true,
+  path: 'a.md',
+  size: 3,
+  changed_files: [{ path: 'a.md', operation }],
+});
+const long = `${'x'.repeat(100)}\n`.repeat(30);
+
+it.each([
+  ['edit_file', { old: 'a\nb\nc', new: 'a\nB\nB2\nc' }, 'modified', '+2 −1'],
+  ['edit_file', { old: 'a\nb\n', new: '' }, 'modified', '+0 −2'],
+  ['edit_file', { old: 'a', new: 'b', replace_all: true }, 'modified', ''],
+  // A long text is masked after a reload: the call must read the same before.
+  ['edit_file', { old: 'a', new: long }, 'modified', ''],
+  ['edit_file', { old: 'a', new: '[3030 bytes, digest 0123]' }, 'modified', ''],
+  ['write_file', { content: 'a\nb\n' }, 'created', '+2 −0'],
+  ['write_file', { content: 'a\nb\n' }, 'modified', ''],
+])('%s %j: the lines that it changed, if the call tells them', (tool, params, operation, outcome) => {
+  const view = resultView(tool, { path: 'a.md', ...params }, changedFile(operation));
   expect(callOutcome(view, en)).toBe(outcome);
 });
 

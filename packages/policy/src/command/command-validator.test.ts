@@ -247,7 +247,7 @@ describe('what the person and the runner learn of a command', () => {
     ]);
     expect(check('find . -delete').verdict).toMatchObject({
       code: 'ARGUMENT_REFUSED',
-      message: 'find is refused with -delete: deletes or writes files; use delete_file or write_file.',
+      message: 'find is refused with -delete: deletes or writes files.',
     });
   });
 

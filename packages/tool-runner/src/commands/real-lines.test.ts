@@ -89,20 +89,21 @@ function treeOf(world: World, folder = ''): Record<string, string> {
 function repositoryOf({ root, environment }: World): Record<string, string> {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: root, env: environment, encoding: 'utf8' });
-  // The hashes of commits, which some subjects name, and which of two comes first depend on the second they were made in.
-  const commits = (...args: string[]): string =>
-    git(...args)
-      .replace(/\b[0-9a-f]{7}\b/g, '{hash}')
-      .split('\n')
-      .sort()
-      .join('\n');
   return {
-    commits: commits('log', '--all', '--format=%T %s %D'),
+    commits: withoutTimes(git('log', '--all', '--format=%T %s %D')),
     status: git('status', '--short', '--branch'),
     stashes: git('stash', 'list', '--format=%gs'),
-    remote: commits('--git-dir=../remote.git', 'log', '--all', '--format=%T %s'),
+    remote: withoutTimes(git('--git-dir=../remote.git', 'log', '--all', '--format=%T %s')),
   };
 }
+
+/** The order of git's log, and the commit that a stash names, depend on the second in which commits were made. */
+const withoutTimes = (log: string): string =>
+  log
+    .replace(/(?<=^\S+ index on \S+: )[0-9a-f]+/gm, '…')
+    .split('\n')
+    .sort()
+    .join('\n');
 
 function stateOf(project: string, world: World): Record<string, string> {
   return { ...treeOf(world), ...(project === 'git' ? repositoryOf(world) : {}) };

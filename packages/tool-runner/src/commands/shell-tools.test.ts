@@ -112,7 +112,13 @@ describe.skipIf(cannotIsolate)('shell_exec', () => {
     const failure = await cancelled.catch((error: unknown) => error);
     expect(failedReport(failure, 1)).toMatchObject({
       status: 'cancelled',
-      result: { success: false, changed_files: [{ path: 'kept', operation: 'created' }] },
+      result: {
+        success: false,
+        code: 'EXECUTION_CANCELLED',
+        stdout: 'begun\n',
+        exit_code: null,
+        changed_files: [{ path: 'kept', operation: 'created' }],
+      },
     });
   });
 

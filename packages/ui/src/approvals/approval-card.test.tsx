@@ -620,7 +620,7 @@ describe('editing first', () => {
     await userEvent.click(screen.getByLabelText('force'));
     fireEvent.change(screen.getByLabelText('args'), { target: { value: 'one\ntwo' } });
     await page.clock.advance(500);
-    await userEvent.click(screen.getByRole('button', { name: 'Approve with these parameters' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Approve with these parameters/ }));
     await settle();
     expect(page.server.bodiesOf('approve')).toEqual([
       {
@@ -643,7 +643,7 @@ describe('editing first', () => {
     fireEvent.change(line, { target: { value: "npm test 'a b c'" } });
     expect(line.checkValidity()).toBe(true);
     await page.clock.advance(500);
-    await userEvent.click(screen.getByRole('button', { name: 'Approve with these parameters' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Approve with these parameters/ }));
     await settle();
     expect(page.server.bodiesOf('approve')).toMatchObject([
       { tool_params: { command: 'npm', args: ['test', 'a b c'], cwd: 'src' } },
@@ -667,14 +667,14 @@ describe('editing first', () => {
     for (const wrong of ['{', '3']) {
       fireEvent.change(field, { target: { value: wrong } });
       expect(screen.getByRole('alert').textContent).toContain('This is not a JSON object');
-      expect(screen.getByRole('button', { name: 'Approve with these parameters' })).toHaveProperty(
+      expect(screen.getByRole('button', { name: /^Approve with these parameters/ })).toHaveProperty(
         'disabled',
         true,
       );
     }
     fireEvent.change(field, { target: { value: '{"command": "npm"}' } });
     await page.clock.advance(500);
-    await userEvent.click(screen.getByRole('button', { name: 'Approve with these parameters' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Approve with these parameters/ }));
     await settle();
     expect(page.server.bodiesOf('approve')).toMatchObject([{ tool_params: { command: 'npm' } }]);
   });

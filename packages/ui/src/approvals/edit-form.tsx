@@ -73,8 +73,13 @@ export function EditForm({ toolName, params, isBlocked, onCancel, onApprove }: E
       <HiddenCharacters text={text} />
       <p className="muted">{approval.editHint}</p>
       <div className="buttons">
-        <Button type="submit" look="primary" disabled={isBlocked || !parsed.ok}>
-          {approval.editApprove}
+        <Button
+          type="submit"
+          look="primary"
+          aria-keyshortcuts="Control+Enter"
+          disabled={isBlocked || !parsed.ok}
+        >
+          {approval.editApprove} <kbd>Ctrl ↵</kbd>
         </Button>
         <Button onClick={onCancel}>{approval.cancel}</Button>
       </div>

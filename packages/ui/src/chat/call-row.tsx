@@ -6,7 +6,7 @@ import {
   resultView,
   type ResultView as View,
 } from '@countersign/approvals';
-import { isFinal } from '@countersign/protocol';
+import { errorCodes, isFinal } from '@countersign/protocol';
 import { memo, useMemo, useRef, useState } from 'react';
 import { ApprovalCard } from '../approvals/approval-card.tsx';
 import { NoticeLine } from '../approvals/card-parts.tsx';
@@ -101,6 +101,9 @@ export const CallRow = memo(function CallRow({ call, isToldBelow = false }: Call
   );
 });
 
+/** The row's state says this already. */
+const saidByState = errorCodes.EXECUTION_CANCELLED.message;
+
 interface DecidedCallProps extends Required<CallRowProps> {
   /** Whether this page decided it; undefined if that is not known, as after a reload. */
   readonly isHere: boolean | undefined;
@@ -115,8 +118,8 @@ function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
   const isRunning = status === 'executing' || status === 'approved';
   const state = callState(call);
   const [isOpen, setOpen] = useState(false);
-  // A call without a run has no tool message: the output of a command or a failed call is fetched.
-  const hasOutput = state === 'failed' || exitCode !== undefined;
+  // A call without a run has no tool message, nor has a cancelled one: its output is fetched.
+  const hasOutput = state === 'failed' || state === 'cancelled' || exitCode !== undefined;
   const fetched = useExecution(hasOutput && call.result === undefined ? toolId : null);
   const result = call.result ?? fetched.data?.result ?? undefined;
   const view = useMemo(
@@ -163,7 +166,7 @@ function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
         </div>
       )}
       {notice && <NoticeLine notice={notice} askedAgain={false} />}
-      {error && status !== 'rejected' && !isToldBelow && (
+      {error && status !== 'rejected' && error.message !== saidByState && !isToldBelow && (
         <Visible as="p" className="call-error" text={words.told(error)} />
       )}
       {decision && <SaidToAgent {...decision} />}

@@ -859,7 +859,7 @@ describe('sending', () => {
       expect(field().value).toBe(' and the next');
     });
 
-    it('of one conversation is not carried into another', async () => {
+    it('of one conversation is not carried into another, and is there when the person comes back', async () => {
       await openOwnPage();
       await userEvent.type(field(), 'First{Enter}');
       await settle();
@@ -867,6 +867,11 @@ describe('sending', () => {
       await userEvent.click(screen.getByRole('button', { name: 'To a new one' }));
       expect(field().value).toBe('');
       await userEvent.type(field(), 'for a new one only');
+      await userEvent.click(screen.getByRole('button', { name: 'To s2' }));
+      expect(field().value).toBe('for s2 only');
+      await userEvent.clear(field());
+      await userEvent.click(screen.getByRole('button', { name: 'To a new one' }));
+      expect(field().value).toBe('for a new one only');
       await userEvent.click(screen.getByRole('button', { name: 'To s2' }));
       expect(field().value).toBe('');
     });

@@ -124,6 +124,8 @@ export function ChatScreen(props: ChatScreenProps) {
       )}
       <Composer
         key={composer.key}
+        draft={`${projectId}/${sessionId ?? 'new'}`}
+        isWaiting={isWaiting}
         tools={tools.data ?? []}
         placeholder={isManual ? chat.placeholderManual : chat.placeholder}
         isSending={sending.isSending}

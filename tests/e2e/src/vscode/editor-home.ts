@@ -97,7 +97,7 @@ export class EditorHome {
     return (await this.#machine.up(this.#elsewhere, '--json').ready()).sign_in_link;
   }
 
-  /** Opens another window of the same editor, on a folder or a multi-root workspace file. */
+  /** Opens another window of the same editor, on a folder. */
   async otherWindow(path: string): Promise<EditorWindow> {
     const page = await this.window.page.context().newPage();
     const window = new EditorWindow(page, (this.#editor as VsCode).address);

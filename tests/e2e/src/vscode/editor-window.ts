@@ -20,11 +20,29 @@ export class EditorWindow {
     page.on('console', (message) => this.console.push(message.text()));
   }
 
-  /** Opens a folder, or a multi-root workspace file. */
   async open(folder: string): Promise<void> {
-    const kind = folder.endsWith('.code-workspace') ? 'workspace' : 'folder';
-    await this.page.goto(`${this.#address}/?${kind}=${folder}`);
+    await this.page.goto(`${this.#address}/?folder=${folder}`);
     await this.status.waitFor();
+  }
+
+  /**
+   * Opens a multi-root workspace file. On a busy machine the editor sometimes stays without any folder when it reads such
+   * a file for the first time: its own explorer is empty too. Then a person would load the page again.
+   */
+  async openWorkspace(file: string, folder: string): Promise<void> {
+    await this.page.goto(`${this.#address}/?workspace=${file}`);
+    const inExplorer = this.page.locator('.explorer-folders-view').getByRole('treeitem', { name: folder });
+    for (let isOpen = false; !isOpen; ) {
+      await this.status.waitFor();
+      isOpen = await inExplorer
+        .first()
+        .waitFor({ timeout: 20_000 })
+        .then(
+          () => true,
+          () => false,
+        );
+      if (!isOpen) await this.page.reload();
+    }
   }
 
   async reload(): Promise<void> {

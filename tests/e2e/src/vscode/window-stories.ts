@@ -22,7 +22,7 @@ export function windowStories(home: () => EditorHome): void {
   it('[RN-10] a second window of the same folder watches; several folders each have a runner; one command starts a server', async () => {
     const second = await home().otherWindow(home().workspace);
     await expect.poll(() => second.state(), soon).toContain('connected; tools run in VS Code on ');
-    await second.open(home().severalFolders('one', 'two'));
+    await second.openWorkspace(home().severalFolders('one', 'two'), 'one');
     await second.trust(); // while it is still connecting
     await expect
       .poll(() => second.state(), soon)
