@@ -39,6 +39,7 @@ type LabelName =
       | 'executes'
       | 'noNetwork'
       | 'fetches'
+      | 'repositories'
       | 'irreversible'
       | 'hooks'
       | 'noHooks'
@@ -97,6 +98,9 @@ export function factLines(
                 tone: 'strong' as const,
               },
             ]
+          : []),
+        ...(preview.repositories
+          ? [{ label: words.repositories, text: preview.repositories.join('  '), tone: 'strong' as const }]
           : []),
         ...networkLines(preview, words),
         ...(preview.reversible ? [] : [{ label: '', text: words.irreversible, tone: 'caution' as const }]),

@@ -64,8 +64,10 @@ describe('a card', () => {
       reversible: false,
       scripts: [],
       fetches: { url: 'https://example.org/x.git', refs: ['refs/heads/*'] },
+      repositories: ['/srv/x.git'],
     });
     expect(card).toMatch(/│ Fetches from +https:\/\/example\.org\/x\.git {2}refs\/heads\/\*\n/);
+    expect(card).toMatch(/│ Repository +\/srv\/x\.git\n/);
   });
 
   it('[UI-6] no name of a parameter draws lines of its own', () => {

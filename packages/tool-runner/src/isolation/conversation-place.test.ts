@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   mkdirSync,
   readdirSync,
@@ -78,6 +78,30 @@ server.serve_forever()'`;
     // Another conversation can use the same port.
     await job('b', serve(3000));
     expect((await inPlace('b', ask)).stdout).toBe('from the job');
+  });
+
+  it('[RN-5] a program that is about to enter a conversation that ends never enters another one', async () => {
+    const place = async (session: string) => {
+      const made = await fixture.starter.placeOf(session);
+      if (!made) throw new Error('no place');
+      return made;
+    };
+    const networkIn = (line: readonly string[]): string =>
+      spawnSync(line[0] ?? '', [...line.slice(1), 'readlink', '/proc/self/ns/net'], { encoding: 'utf8' })
+        .stdout;
+    const first = await place('a');
+    const line = first.enter;
+    const own = networkIn(line);
+    const release = first.hold();
+    await fixture.starter.endConversation('a');
+    const second = await place('b');
+    expect(networkIn(second.enter)).not.toBe(own);
+    expect(networkIn(line)).toBe(own);
+    release();
+    release();
+    // Afterwards nothing can enter it, although its descriptors' numbers may be those of a third one.
+    expect(() => first.enter).toThrow('ended');
+    expect(first.holds([])).toBe(false);
   });
 
   it('[AP-9] neither this machine nor its services are on the shared loopback', async () => {

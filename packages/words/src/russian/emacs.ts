@@ -140,6 +140,7 @@ export const russianEmacs = {
   'It cannot be undone.': 'Отменить нельзя.',
   '⟨known only when it runs⟩': '⟨известно только при запуске⟩',
   '  Fetches from': '  Заберёт из',
+  '  Repository': '  Репозиторий',
   '  Pushes': '  Отправит',
   '%s to %s': '%s в %s',
   '  Where': '  Куда',
