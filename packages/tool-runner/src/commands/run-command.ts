@@ -1,8 +1,10 @@
+import { readGit, type SimpleCommand } from '@countersign/policy';
 import { describeError, type ToolSuccess } from '@countersign/protocol';
 import type { CallContext } from '../executor.ts';
 import type { ConversationPlace } from '../isolation/conversation-place.ts';
 import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
+import { remoteFolders } from '../network/remote-hosts.ts';
 import type { CommandServices } from '../tool-module.ts';
 import { failureNotes } from './failure-notes.ts';
 import { withLineProgress } from './line-progress.ts';
@@ -82,14 +84,25 @@ export const placeOf = async (
 ): Promise<ConversationPlace | undefined> =>
   riskLevel === 'LOW' ? undefined : starter.placeOf(sessionId, { withNetwork: network !== false });
 
+const isPush = ({ words: [, ...args] }: SimpleCommand): boolean =>
+  readGit(args.map((word) => word ?? '')).subcommand === 'push';
+
 /**
  * Returns a command's confinement (RN-5). A LOW command runs without approval, so it may only read, but not secrets. An
  * approved command may write in the workspace and has the network access that its card showed.
  */
-export const commandConfinement = (
-  { riskLevel, network, askForHost }: Pick<CallContext, 'riskLevel' | 'network' | 'askForHost'>,
+export function commandConfinement(
+  call: { readonly params: object },
+  { riskLevel, network, askForHost, details }: CallContext,
+  { workspace }: Pick<CommandServices, 'workspace'>,
   writableGit: Confinement['writableGit'],
-): Confinement =>
-  riskLevel === 'LOW'
-    ? { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true }
-    : { workspace: 'write', network, askForHost, maskSensitive: false, writableGit };
+): Confinement {
+  if (riskLevel === 'LOW')
+    return { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true };
+  const commands = network === false ? [] : (details?.commands ?? []);
+  const readable = remoteFolders(call, commands, workspace);
+  // Beside other programs, git only reads there: they could write what it may.
+  const writable =
+    writableGit === 'everything' ? remoteFolders(call, commands.filter(isPush), workspace) : [];
+  return { workspace: 'write', network, askForHost, maskSensitive: false, writableGit, readable, writable };
+}

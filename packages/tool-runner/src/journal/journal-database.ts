@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { CountersignError } from '@countersign/protocol';
+import { CountersignError, messageOf } from '@countersign/protocol';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -81,7 +81,7 @@ export function orUnavailable<T>(work: () => T): T {
 /** Turns an error into JOURNAL_UNAVAILABLE. A CountersignError stays as it is. */
 export function journalUnavailable(cause: unknown): CountersignError {
   if (cause instanceof CountersignError) return cause;
-  const said = cause instanceof Error ? cause.message : String(cause);
+  const said = messageOf(cause);
   const problem = isDiskProblem(cause)
     ? `${said}; free space on the disk of Countersign's state folder`
     : said;
