@@ -74,18 +74,13 @@ export function orUnavailable<T>(work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    throw journalUnavailable(cause);
+    if (cause instanceof CountersignError) throw cause;
+    const said = messageOf(cause);
+    const problem = isDiskProblem(cause)
+      ? `${said}; free space on the disk of Countersign's state folder`
+      : said;
+    throw new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
   }
-}
-
-/** Turns an error into JOURNAL_UNAVAILABLE. A CountersignError stays as it is. */
-export function journalUnavailable(cause: unknown): CountersignError {
-  if (cause instanceof CountersignError) return cause;
-  const said = messageOf(cause);
-  const problem = isDiskProblem(cause)
-    ? `${said}; free space on the disk of Countersign's state folder`
-    : said;
-  return new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
 }
 
 /** SQLite reports a full disk as SQLITE_FULL (13), and a quota or file size limit as SQLITE_IOERR (10). */

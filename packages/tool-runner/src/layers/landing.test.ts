@@ -503,7 +503,7 @@ it('[RN-12] lands and undoes for an ordinary user too, in folders that the comma
   `;
   const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
   const { stdout, stderr } = spawnSync(
-    'setpriv',
+    '/usr/bin/setpriv',
     [...user, process.execPath, '--input-type=module', '-e', script],
     {
       encoding: 'utf8',
