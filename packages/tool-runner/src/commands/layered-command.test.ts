@@ -97,6 +97,13 @@ describe.skipIf(cannotIsolate)('commands in layers', () => {
     });
   });
 
+  it('[RN-11] what a crashed program wrote lands: it ended by itself', async () => {
+    expect(await fixture.run('echo x > a; kill -SEGV $$')).toMatchObject({
+      exit_code: null,
+      changed_files: [{ path: 'a', operation: 'created' }],
+    });
+  });
+
   it('[RN-11] nothing lands of a command that a signal ended, and the result says how much was dropped', async () => {
     const result = await fixture.run('echo x > a; echo y > b; kill -9 $$');
     expect(result).toMatchObject({ exit_code: null, stderr: expect.stringContaining('landed (2 changes)') });
@@ -258,6 +265,13 @@ describe.skipIf(cannotIsolate)('commands in layers', () => {
       expect(fixture.git('log', '-1', '--format=%s')).toBe(`${subject}\n`);
       expect(fixture.git('status', '--short')).toBe('');
       expect(fixture.git('fsck')).toBe('');
+    });
+
+    it('renames a folder that was there before', async () => {
+      fixture.write('folder/file', 'x\n');
+      fixture.git('add', '.');
+      expect(await fixture.run('git mv folder moved && git commit -qm moved')).toMatchObject({ exit_code: 0 });
+      expect(fixture.git('ls-files')).toBe('a\nmoved/file\n');
     });
 
     it('hooks and configuration are withheld, the rest lands', async () => {

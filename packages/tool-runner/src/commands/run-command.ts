@@ -47,7 +47,7 @@ export async function runCommand(
   // A command cannot change files if the workspace is mounted read-only.
   const { workspace, writable = [] } = request.confinement;
   // A repository outside the workspace has no layer, and needs the protection of one without.
-  const mayLayer = workspace === 'write' && writable.length === 0;
+  const mayLayer = workspace === 'write' && writable.length === 0 && !renamesWithGit(details);
   const layer = mayLayer && landing ? starter.openLayer(programsOf(request, details)) : undefined;
   if (!landing || !layer) return runInWorkspace(command, services, context);
   try {
@@ -133,7 +133,7 @@ const programsOf = ({ program }: ProcessRequest, details: CallContext['details']
 
 interface Ended {
   readonly result: CommandResult;
-  /** False if it ran out of time or a signal ended it. */
+  /** False if it ran out of time, or if a signal from outside ended it. */
   readonly endedByItself: boolean;
 }
 
@@ -152,8 +152,14 @@ async function runOnce(
   const result = commandResult(name, ending, { timeout: timeoutSeconds, limit });
   const hidden = request.confinement.maskSensitive ? starter.readableSecrets() : [];
   const notes = result.success ? [] : failureNotes(result, { ...request, root: workspace.root, hidden });
-  return { result: withNotes(result, notes), endedByItself: result.exit_code !== null };
+  return { result: withNotes(result, notes), endedByItself: hasEndedByItself(ending) };
 }
+
+/** Signals of a program that crashed, or that wrote to a pipe which nobody reads: nobody else ended it. */
+const crashes = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGTRAP', 'SIGSYS', 'SIGPIPE']);
+
+const hasEndedByItself = ({ status }: Ending): boolean =>
+  typeof status === 'object' && ('exitCode' in status || crashes.has(status.signal));
 
 /** The command's timeout and the workspace's maximum, in seconds. */
 interface CommandTimes {
@@ -193,8 +199,12 @@ export const placeOf = async (
 ): Promise<ConversationPlace | undefined> =>
   riskLevel === 'LOW' ? undefined : starter.placeOf(sessionId, { withNetwork: network !== false });
 
-const isPush = ({ words: [, ...args] }: SimpleCommand): boolean =>
-  readGit(args.map((word) => word ?? '')).subcommand === 'push';
+const isGit = ({ words: [program, ...args] }: SimpleCommand, subcommand: string): boolean =>
+  basename(program ?? '') === 'git' && readGit(args.map((word) => word ?? '')).subcommand === subcommand;
+
+/** `git mv` renames folders by one system call, which a layer refuses, and it does not copy instead. */
+const renamesWithGit = (details: CallContext['details']): boolean =>
+  (details?.commands ?? []).some((command) => isGit(command, 'mv'));
 
 /**
  * Returns a command's confinement (RN-5). A LOW command runs without approval, so it may only read, but not secrets. An
@@ -212,6 +222,12 @@ export function commandConfinement(
   const readable = remoteFolders(call, commands, workspace);
   // Beside other programs, git only reads there: they could write what it may.
   const writable =
-    writableGit === 'everything' ? remoteFolders(call, commands.filter(isPush), workspace) : [];
+    writableGit === 'everything'
+      ? remoteFolders(
+          call,
+          commands.filter((command) => isGit(command, 'push')),
+          workspace,
+        )
+      : [];
   return { workspace: 'write', network, askForHost, maskSensitive: false, writableGit, readable, writable };
 }
