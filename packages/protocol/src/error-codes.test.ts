@@ -77,6 +77,7 @@ const pinned = {
   RUNNER_CONNECTED: [409, 'person', false],
   RUNNER_TOKEN_BOUND: [403, 'person', false],
   RUNNER_LOST: [500, 'none', false],
+  LAYER_DROPPED: [500, 'repeat', true],
   JOURNAL_UNAVAILABLE: [503, 'person', false],
   NOT_UNDOABLE: [409, 'none', false],
   UNDO_CONFLICT: [409, 'change', true],

@@ -331,10 +331,7 @@ class Applying {
 
   #flush(paths: readonly string[]): Promise<void> {
     const { root } = this.#how;
-    return flush(
-      paths.map((path) => toDiskPath(join(root, path))),
-      root,
-    );
+    return flush(paths, root, (path) => toDiskPath(join(root, path)));
   }
 }
 

@@ -9,11 +9,15 @@ const FEW = 32;
 
 /**
  * Flushes files and the names in folders to the disk. `below` is a folder on the same file system; the system's `sync`
- * flushes that file system if there are many entries. Entries that are gone are skipped.
+ * flushes that file system if there are many entries. `at` returns the path of an entry. Entries that are gone are skipped.
  */
-export async function flush(entries: readonly (string | Buffer)[], below: string): Promise<void> {
+export async function flush(
+  entries: readonly string[],
+  below: string,
+  at: (entry: string) => string | Buffer,
+): Promise<void> {
   if (entries.length > FEW && (await flushFileSystem(below))) return;
-  for (const entry of entries) await flushEntry(entry);
+  for (const entry of entries) await flushEntry(at(entry));
 }
 
 /** False if the system's `sync` cannot flush one file system. */

@@ -59,7 +59,7 @@ export async function keepOriginals(
       else conflicts.add(change);
     }
     const { folder } = journal.copies;
-    await flush([...names.map((name) => journal.copies.pathOf(name)), folder], folder);
+    await flush([...names, '.'], folder, (name) => journal.copies.pathOf(name));
     return { changes, conflicts: [...conflicts], isKept };
   } catch (error) {
     journal.copies.remove(names);

@@ -65,10 +65,8 @@ async function land(
     conflicts = kept.conflicts.map(effectOf);
     const made = new Set(kept.changes.map(({ path }) => path));
     const fromLayer = effects.filter(({ path, after }) => after?.type === 'file' && made.has(path));
-    await flush(
-      fromLayer.map(({ path }) => toDiskPath(join(upper, path))),
-      upper,
-    );
+    const paths = fromLayer.map(({ path }) => path);
+    await flush(paths, upper, (path) => toDiskPath(join(upper, path)));
     const notUndoable = kept.isKept ? undefined : doesNotFit;
     pending = { toolId, attempt, layer: { id: layerId, upper, result }, notUndoable };
     await journal.landings.begin(pending, kept.changes, runId);
