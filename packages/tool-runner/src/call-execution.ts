@@ -28,7 +28,7 @@ import { isRefusal, retry } from './retry.ts';
 import type { ExecutionSignal, ResultReport, RunnerApi } from './runner-api.ts';
 import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
-import { runChanges } from './undo/run-changes.ts';
+import { landedChanges, runChanges } from './undo/run-changes.ts';
 import { ProgressSender } from './work-progress.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -170,7 +170,7 @@ export class CallExecution {
     let report: ResultReport;
     try {
       const result = await this.#work(executor, call, { risk, network, base, details: own.details });
-      report = this.#withRunChanges(reportOf(result, attempt, this.#watch.elapsed()));
+      report = await this.#withRunChanges(reportOf(result, attempt, this.#watch.elapsed()));
     } catch (error) {
       if (!isCancellation(error)) this.#logError(error);
       report = failedReport(error, attempt, this.#watch.elapsed());
@@ -185,13 +185,18 @@ export class CallExecution {
   }
 
   /** Adds the changes of the whole run to the report. If they cannot be computed, the report is sent without them. */
-  #withRunChanges(report: ResultReport): ResultReport {
-    const { run_id, tool_id } = this.signal;
-    if (report.status !== 'completed' || this.#made.length === 0 || !run_id) return report;
+  async #withRunChanges(report: ResultReport): Promise<ResultReport> {
+    const { journal, workspace, logger } = this.#deps;
+    const { run_id, tool_id, attempt, tool_name } = this.signal;
+    if (report.status !== 'completed' || !run_id) return report;
     try {
-      return { ...report, run_changes: runChanges(this.#deps.journal, run_id, this.#made) };
+      const made = waitsForCommand(tool_name)
+        ? await landedChanges(journal, workspace.root, tool_id, attempt)
+        : this.#made;
+      if (made.length === 0) return report;
+      return { ...report, run_changes: await runChanges(journal, run_id, made) };
     } catch (error) {
-      this.#deps.logger.error(`Changes of the run not computed: ${tool_id}`, { call: tool_id, error });
+      logger.error(`Changes of the run not computed: ${tool_id}`, { call: tool_id, error });
       return report;
     }
   }

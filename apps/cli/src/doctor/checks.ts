@@ -152,8 +152,9 @@ async function personPolicyCheck(client: Client, { doctor }: Words): Promise<Che
 }
 
 /** Checks each part of isolation. Without it everything works, but harmless commands ask too (RN-5). */
-async function isolationChecks({ words: { doctor, said } }: Examination): Promise<Check[]> {
-  const { level, checks, notes } = await inspectIsolation();
+async function isolationChecks(about: Examination): Promise<Check[]> {
+  const { doctor, said } = about.words;
+  const { level, checks, notes } = await inspectIsolation({ workspace: workspaceOf(about) });
   const parts = checks.map(
     ({ name, works, says, remedy }): Check => ({
       name: `  ${doctor.parts[name]}`,
@@ -164,6 +165,15 @@ async function isolationChecks({ words: { doctor, said } }: Examination): Promis
   );
   const says = [`${doctor.level[level]}.`, ...notes.map(said)].join(' ');
   return [{ name: doctor.isolation, state: level === 'full' ? 'ok' : 'warning', says }, ...parts];
+}
+
+/** Undefined for a folder that cannot be a workspace. */
+function workspaceOf({ root, env }: Examination): ReturnType<typeof workspaceAt> | undefined {
+  try {
+    return workspaceAt(root, { folders: personsFolders(env) });
+  } catch {
+    return undefined;
+  }
 }
 
 function ceilingCheck({ root, env, words: { doctor, said } }: Examination): Check {

@@ -282,7 +282,7 @@ describe('undoing', () => {
     const refused = await as().post(`/my/tools/${tool_id}/undo`);
     expect(refused.body).toMatchObject({
       code: 'NOT_UNDOABLE',
-      error: expect.stringContaining('only what file tools changed can be undone'),
+      error: expect.stringContaining('only what file tools and commands in a layer changed can be undone'),
     });
   });
 

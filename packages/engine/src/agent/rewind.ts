@@ -110,7 +110,7 @@ function mayHaveChangedMore(call: ExecutionRow): boolean {
   if (call.undone_at !== null || call.undoable || call.attempt === 0) return false;
   if (call.status === 'rejected' || call.status === 'timeout' || call.risk_level === 'LOW') return false;
   const tool = findTool(call.tool_name);
-  if (tool?.changes === 'nothing') return false;
+  if (tool?.changes === 'nothing' || call.error_type === 'LAYER_DROPPED') return false;
   // A file tool that changed a file is undoable; one that failed changed none.
   return tool?.changes !== 'files' || call.error_type === 'RUNNER_LOST';
 }

@@ -210,14 +210,19 @@ function* storeFileChanges(
 }
 
 /**
- * The columns of the call's row that come from a result. Only file tools keep undo copies (RN-3): a command or a commit
- * that changed files cannot be undone.
+ * The columns of the call's row that come from a result. File tools keep undo copies (RN-3), and so do commands whose
+ * effects landed (RN-12): their result says so. Any other command or commit that changed files cannot be undone.
  */
 function resultFacts(toolName: string, result: Json): Pick<ExecutionRow, 'undoable' | 'exit_code'> {
   return {
-    undoable: findTool(toolName)?.changes === 'files' && changedFilesOf(result).length > 0,
+    undoable: keepsCopies(toolName, result),
     exit_code: exitCodeOf(toolName, result),
   };
+}
+
+function keepsCopies(toolName: string, result: Json): boolean {
+  if (findTool(toolName)?.changes === 'files') return changedFilesOf(result).length > 0;
+  return waitsForCommand(toolName) && (result as { readonly undoable?: unknown } | null)?.undoable === true;
 }
 
 /** The exit code of a command. `shell_output` reports that of a background job, which is not the call's own. */

@@ -199,7 +199,7 @@ export function whyNotUndoable(call: ExecutionRow): string | undefined {
   // A failed or cancelled call may have changed files too, so only a running one is refused here.
   if (!isFinal(call.status)) return `it is ${call.status}`;
   if (!call.undoable && findTool(call.tool_name)?.category !== 'filesystem')
-    return 'only what file tools changed can be undone';
+    return 'only what file tools and commands in a layer changed can be undone';
   if (!call.undoable) return call.status === 'completed' ? 'it changed no file' : `it is ${call.status}`;
   return undefined;
 }

@@ -114,10 +114,10 @@ const pinnedResults = {
   copy_file: 'success path size changed_files',
   move_file: 'success path size changed_files',
   execute_command:
-    'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? withheld? conflicts? error? code?',
+    'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? withheld? conflicts? undoable? not_undoable? error? code?',
   reach_host: 'success host',
   shell_exec:
-    'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? withheld? conflicts? error? code?',
+    'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? withheld? conflicts? undoable? not_undoable? error? code?',
   shell_background: 'success job_id',
   shell_output: 'success stdout stderr running exit_code ports? truncated?',
   shell_kill: 'success exit_code',

@@ -22,6 +22,13 @@ export const commandResult = z
     truncated: z.boolean().optional().describe('True when output was cut; the text says where and how much.'),
     ...changesOfCommand,
     ...leftOfCommand,
+    undoable: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether undo can bring back what was there before. Left out if nothing landed from a layer.',
+      ),
+    not_undoable: z.string().optional().describe('Why what landed cannot be undone.'),
     error: z.string().optional().describe('After a failure: what happened and what to do next.'),
     code: errorCodeSchema.optional().describe('After a failure: COMMAND_FAILED, COMMAND_TIMEOUT …'),
   })

@@ -5,6 +5,7 @@ import type { ProcessRequest } from '../isolation/isolated-process.ts';
 /** The most lines of output that are looked at, from the end. */
 const MOST_LINES = 200;
 const readOnly = /read-only file system|\bEROFS\b/i;
+const crossDevice = /invalid cross-device link|\bEXDEV\b/i;
 const asksForLogin =
   /could not read (Username|Password) for|Authentication failed for|terminal prompts disabled|Host key verification failed|Permission denied \(publickey|Could not read from remote repository|ssh: Could not resolve hostname/;
 
@@ -28,6 +29,11 @@ export function failureNotes(
   const named = hidden.find((path) => lines.some((line) => namesPath(line, path)));
   return [
     ...(blocked === undefined ? [] : [readOnlyNote(placeIn(blocked, join(root, cwd)), root, confinement)]),
+    ...(lines.some((line) => crossDevice.test(line))
+      ? [
+          'a folder that was there before cannot be renamed by one system call here: copy it and delete the old one, as mv does',
+        ]
+      : []),
     ...(named === undefined
       ? []
       : [

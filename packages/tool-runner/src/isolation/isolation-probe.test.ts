@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,6 +17,24 @@ const working = (report: Awaited<ReturnType<typeof inspectIsolation>>) =>
   report.checks.filter(({ works }) => works).map(({ name }) => name);
 
 describe('inspectIsolation', () => {
+  it('[RN-11] says whether commands run in layers, and why not', async () => {
+    const stateFolder = join(folder, 'state');
+    const look = async (root: string) =>
+      (await inspectIsolation({ workspace: { root, stateFolder } })).checks;
+    mkdirSync(join(folder, 'a,b'));
+    mkdirSync(join(folder, 'plain'));
+    expect(await look(join(folder, 'plain'))).toContainEqual({
+      name: 'layers',
+      works: true,
+      says: 'what a command writes lands in the workspace when it has ended',
+    });
+    const without = (await look(join(folder, 'a,b'))).find(({ name }) => name === 'layers');
+    expect(without).toMatchObject({ works: false, says: expect.stringContaining('has a colon, a comma') });
+    expect(without?.remedy).toContain('cannot be undone');
+    const report = await inspectIsolation({ workspace: { root: join(folder, 'a,b'), stateFolder } });
+    expect(report.level).toBe('partial');
+  });
+
   it('[RN-5] says what works here', async () => {
     const report = await inspectIsolation();
     expect(report.level).toBe('full');

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Layers } from '../layers/layers.ts';
 import { tryOr } from '../try-or.ts';
+import type { Workspace } from '../workspace.ts';
 import { ConversationPlace } from './conversation-place.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 
@@ -71,6 +73,7 @@ export interface IsolationCheck {
     | 'masks'
     | 'limits'
     | 'conversation'
+    | 'layers'
     | 'system calls';
   readonly works: boolean;
   /** A text for the person: what this part protects, or what is wrong. */
@@ -82,7 +85,7 @@ export interface IsolationCheck {
 export interface IsolationReport {
   /**
    * `none`: commands are not isolated, and LOW commands need approval. `partial`: everything works except what isolation
-   * holds without: the filter of system calls, or the place that the commands of a conversation share.
+   * holds without: the filter of system calls, the place that the commands of a conversation share, or layers.
    */
   readonly level: 'full' | 'partial' | 'none';
   readonly checks: readonly IsolationCheck[];
@@ -97,6 +100,8 @@ export interface InspectOptions {
   readonly arch?: string;
   /** The text of /etc/os-release. */
   readonly system?: string;
+  /** Where layers are tried. Without it they are not looked at. */
+  readonly workspace?: Pick<Workspace, 'root' | 'stateFolder'> | undefined;
 }
 
 /** Checks each part of isolation separately, to name what is missing. Takes about 0.1 s. */
@@ -156,6 +161,7 @@ export async function inspectIsolation(options: InspectOptions = {}): Promise<Is
     ),
     limits,
     await checkPlace(system, { bubblewrap, nsenter: find('nsenter') }),
+    ...(options.workspace ? [await checkLayers(options.workspace, find)] : []),
     filter === undefined
       ? missing(
           'system calls',
@@ -164,7 +170,7 @@ export async function inspectIsolation(options: InspectOptions = {}): Promise<Is
         )
       : attempt('system calls', 'dangerous system calls are refused', ['--seccomp', '0'], undefined, filter),
   ];
-  const essential = checks.filter(({ name }) => name !== 'system calls' && name !== 'conversation');
+  const essential = checks.filter(({ name }) => !dispensable.has(name));
   const level = !essential.every(({ works }) => works)
     ? 'none'
     : checks.every(({ works }) => works)
@@ -172,6 +178,9 @@ export async function inspectIsolation(options: InspectOptions = {}): Promise<Is
       : 'partial';
   return { level, checks, notes: level === 'none' ? withoutIsolation : isolatedNotes() };
 }
+
+/** Isolation holds without these. */
+const dispensable: ReadonlySet<IsolationCheck['name']> = new Set(['system calls', 'conversation', 'layers']);
 
 const withoutIsolation = [
   'Without isolation, commands that would run unasked ask first, and the others do not run unless the operator allows it.',
@@ -211,6 +220,25 @@ async function checkPlace(
     rmSync(folder, { recursive: true });
   }
 }
+
+/** Mounts layers over the workspace, as before its first command. */
+async function checkLayers(
+  workspace: Pick<Workspace, 'root' | 'stateFolder'>,
+  find: (name: string) => string | undefined,
+): Promise<IsolationCheck> {
+  const layers = new Layers(workspace, find);
+  const { problem } = layers;
+  await layers.idle();
+  const { stateFolder } = workspace;
+  // Leave no folder behind that was not there.
+  for (const empty of [join(stateFolder, 'layers'), stateFolder]) tryOr(() => rmdirSync(empty), undefined);
+  return problem === undefined
+    ? { name: 'layers', works: true, says: 'what a command writes lands in the workspace when it has ended' }
+    : missing('layers', problem, withoutLayers);
+}
+
+const withoutLayers =
+  'Without layers commands write in the workspace itself: what they did cannot be undone, and they cannot write where files execute later.';
 
 function checkLimits(system: string, prlimit: string | undefined): IsolationCheck {
   return prlimit === undefined

@@ -69,6 +69,7 @@ export class LandingRecords {
         ],
       );
     });
+    this.#copies.recorded(changes.flatMap(({ copy }) => copy ?? []));
   }
 
   /** Landings and undos that passed their point of no return and whose outcome is not journalled. */

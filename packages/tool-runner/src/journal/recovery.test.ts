@@ -164,7 +164,7 @@ it.each([
 });
 
 /** Journals what an earlier runner left: a write that has begun, from `old` to `old` plus a line. */
-function leaveBehind(path = 'notes.md', undoId?: string): void {
+function leaveBehind(path = 'notes.md'): void {
   const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
   const bytes = Buffer.from('old\n');
   journal.start('tool-1', 1, 'write_file');
@@ -177,7 +177,6 @@ function leaveBehind(path = 'notes.md', undoId?: string): void {
       original: { bytes, mode: 0o644 },
     },
   ]);
-  if (undoId !== undefined) journal.startUndo(undoId, ['tool-1']);
   journal.close();
 }
 
@@ -227,7 +226,7 @@ it('[EX-7] a command that was started and not ended: outcome unknown, and it is 
   expect(new Set(told)).toEqual(new Set([undefined]));
 });
 
-it('[RN-3] killed before an undo began or in the middle of it: said so, and it can be asked for again', async () => {
+it('[RN-3] killed in the middle of an undo: it is completed', async () => {
   killAt('undo half done');
   expect([contentOf('a.md'), contentOf('b.md')].sort()).toEqual(['old\n', 'old\nline\n']);
   const next = restart();
@@ -235,18 +234,53 @@ it('[RN-3] killed before an undo began or in the middle of it: said so, and it c
     .poll(() => fixture.api.reports.filter(({ undo_id }) => undo_id === 'undo-1'))
     .toMatchObject([
       {
-        status: 'failed',
-        error: { message: expect.stringContaining('1 changes are left') },
+        status: 'completed',
+        result: { changed_files: [{ path: 'b.md' }, { path: 'a.md' }] },
         undo_tool_ids: ['tool-a', 'tool-b'],
       },
     ]);
-  const again = await next.undoCalls(['tool-a', 'tool-b'], { force: false });
-  expect([again.status, contentOf('a.md'), contentOf('b.md')]).toEqual(['completed', 'old\n', 'old\n']);
+  expect([contentOf('a.md'), contentOf('b.md')]).toEqual(['old\n', 'old\n']);
+  expect((await next.undoCalls(['tool-a'], { force: false })).error?.code).toBe('NOT_UNDOABLE');
 });
 
-it('[RN-3] an undo whose files are as they should be is completed', async () => {
-  leaveBehind('notes.md', 'undo-1');
-  restart();
+it('[RN-3] killed before an undo began: said so, and it can be asked for again', async () => {
+  killAt('sent');
+  const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+  journal.startUndo('undo-1', ['tool-1']);
+  journal.close();
+  const next = restart();
   const ofUndo = () => fixture.api.reports.filter(({ undo_id }) => undo_id === 'undo-1');
-  await expect.poll(ofUndo).toMatchObject([{ status: 'completed' }]);
+  await expect
+    .poll(ofUndo)
+    .toMatchObject([{ status: 'failed', error: { message: expect.stringContaining('Undo it again') } }]);
+  expect((await next.undoCalls(['tool-1'], { force: false })).status).toBe('completed');
+  expect(contentOf('notes.md')).toBe('old\n');
+});
+
+it('[RN-11] a command that was killed in its layer changed nothing', async () => {
+  const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+  journal.start('tool-1', 1, 'shell_exec');
+  journal.recordLayer('tool-1', 1, 'layer-1');
+  journal.close();
+  restart();
+  await expect
+    .poll(() => fixture.api.reports)
+    .toMatchObject([{ status: 'failed', error: { code: 'LAYER_DROPPED', recoverable: true } }]);
+});
+
+it('[RN-12] a landing whose layer is gone has an unknown outcome, and the other calls are settled', async () => {
+  const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+  for (const id of ['tool-1', 'tool-2']) journal.start(id, 1, 'shell_exec');
+  const layer = {
+    id: 'layer-1',
+    upper: join(fixture.workspace.stateFolder, 'gone'),
+    result: { success: true },
+  };
+  await journal.landings.begin({ toolId: 'tool-1', attempt: 1, layer, notUndoable: undefined }, []);
+  journal.close();
+  restart();
+  await expect
+    .poll(() => fixture.api.reports.map(({ error }) => error?.code))
+    .toEqual(['RUNNER_LOST', 'RUNNER_LOST']);
+  expect(fixture.logger.messages('error')).toEqual(['Landing not resumed: tool-1']);
 });

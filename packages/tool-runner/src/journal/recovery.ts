@@ -6,6 +6,7 @@ import { FolderWalk } from '../layers/folder-walk.ts';
 import { landedResult } from '../layers/landed-result.ts';
 import { type ResumedLanding, resumeLanding } from '../layers/landing.ts';
 import type { Logger } from '../logger.ts';
+import { failedReport } from '../result-outbox.ts';
 import type { ResultReport } from '../runner-api.ts';
 import type { MadeChange } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
@@ -33,7 +34,10 @@ export async function recoverJournal(
     const { toolId, attempt } = call;
     const landing = landings.find((one) => one.toolId === toolId && one.attempt === attempt);
     const report = landing
-      ? await resumedReport(journal, workspace, landing, onResumed)
+      ? await resumedReport(journal, workspace, landing, onResumed).catch((error: unknown) => {
+          logger.error(`Landing not resumed: ${toolId}`, { call: toolId, error });
+          return failedReport(error, attempt);
+        })
       : await interruptedReport(journal, call, workspace, logger);
     logger.info(`Recovered interrupted call ${toolId}: ${report.error?.code ?? report.status}`);
     journal.end(toolId, attempt, report);
@@ -95,7 +99,7 @@ async function outcomeOf(
     for (const { path, operation, before, after } of changes) {
       const at = walk.at(path);
       const now = entryNow(at);
-      const version = walk.isBlocked(path) ? undefined : await versionNow(at, now);
+      const version = walk.blockedAt(path) === undefined ? await versionNow(at, now) : undefined;
       isAsAfter &&= version === after;
       isAsBefore &&= version === before;
       made.push({ path, operation, size: now?.size ?? 0 });

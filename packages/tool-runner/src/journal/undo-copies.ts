@@ -18,6 +18,8 @@ import { failedWith } from '../real-disk.ts';
 /** Copies of files before a call changed them, in a folder that only this person can enter. */
 export class UndoCopies {
   readonly folder: string;
+  /** Copies that the journal does not name yet. */
+  readonly #unrecorded = new Set<string>();
 
   constructor(folder: string) {
     this.folder = folder;
@@ -38,13 +40,14 @@ export class UndoCopies {
 
   /**
    * Keeps a file that is about to be replaced or removed: by a hard link if it has one name and is on the same disk,
-   * otherwise by a copy. Flushes nothing. Returns the entry as it is afterwards (a link changes its ctime); undefined if
+   * otherwise by a copy. Flushes nothing, and call `recorded` when the journal names the copy. Returns the entry as it is afterwards (a link changes its ctime); undefined if
    * the file is no longer the expected entry.
    *
    * A program that still has the file open can write into a hard link, so compare the version before using the copy.
    */
   async keepEntry(name: string, at: string | Buffer, expected: EntryNow): Promise<EntryNow | undefined> {
     const path = this.pathOf(name);
+    this.#unrecorded.add(name);
     if (expected.names === 1 && tryLink(at, path)) {
       const linked = entryNow(path);
       const isExpected =
@@ -58,20 +61,29 @@ export class UndoCopies {
       return undefined;
     }
     await copyContent(at, path, expected);
-    return entryNow(at)?.identity === expected.identity ? expected : undefined;
+    if (entryNow(at)?.identity === expected.identity) return expected;
+    this.remove([name]);
+    return undefined;
   }
 
   read(name: string): Buffer {
     return readFileSync(this.pathOf(name));
   }
 
+  recorded(names: Iterable<string>): void {
+    for (const name of names) this.#unrecorded.delete(name);
+  }
+
   remove(names: Iterable<string>): void {
-    for (const name of names) rmSync(this.pathOf(name), { force: true });
+    for (const name of names) {
+      rmSync(this.pathOf(name), { force: true });
+      this.#unrecorded.delete(name);
+    }
   }
 
   /** Removes all other copies, which were pruned from the journal or left by a killed process. */
   keepOnly(names: ReadonlySet<string>): void {
-    this.remove(readdirSync(this.folder).filter((name) => !names.has(name)));
+    this.remove(readdirSync(this.folder).filter((name) => !names.has(name) && !this.#unrecorded.has(name)));
   }
 
   pathOf(name: string): string {

@@ -49,14 +49,15 @@ export class FolderWalk {
     return descriptor === undefined ? undefined : toDiskPath(`/proc/self/fd/${descriptor}/${name}`);
   }
 
-  /** Whether something other than a folder, such as a link, is in the way to an entry. */
-  isBlocked(path: string): boolean {
+  /** The path of what is in the way to an entry and is not a folder, such as a link; undefined if nothing is. */
+  blockedAt(path: string): string | undefined {
     for (let slash = path.indexOf('/'); slash > 0; slash = path.indexOf('/', slash + 1)) {
-      const entry = entryNow(this.at(path.slice(0, slash)));
-      if (!entry) return false;
-      if (entry.type !== 'directory') return true;
+      const above = path.slice(0, slash);
+      const entry = entryNow(this.at(above));
+      if (!entry) return undefined;
+      if (entry.type !== 'directory') return above;
     }
-    return false;
+    return undefined;
   }
 
   /** Creates the missing folders above an entry. Returns false if something else is in the way. */

@@ -17,7 +17,7 @@ export interface KeptOriginals {
 
 /**
  * Keeps undo copies of all files that these changes replace or remove, and flushes them. Makes room for them by forgetting
- * the oldest calls, but not those in `except`.
+ * the oldest calls, but not those in `except`. If the changes are not recorded then, call `discardOriginals`.
  */
 export async function keepOriginals(
   journal: Journal,
@@ -29,6 +29,7 @@ export async function keepOriginals(
   const turns = new Turns();
   const conflicts = new Set<PlannedChange>();
   const originals = new Map<PlannedChange, EntryNow>();
+  const names: string[] = [];
   try {
     for (const change of planned.filter(losesContent)) {
       await turns.next();
@@ -41,7 +42,6 @@ export async function keepOriginals(
     }
     const bytes = [...originals.values()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
     const isKept = journal.landings.makeRoom(bytes, except);
-    const names: string[] = [];
     const changes: PlannedChange[] = [];
     for (const change of planned) {
       await turns.next();
@@ -53,20 +53,24 @@ export async function keepOriginals(
       }
       const copy = randomUUID();
       const at = walk.at(change.path);
-      const kept = at === undefined ? undefined : await journal.copies.keepEntry(copy, at, original);
-      if (!kept) {
-        conflicts.add(change);
-        continue;
-      }
       names.push(copy);
-      changes.push({ ...change, identity: kept.identity, copy, copyBytes: original.diskBytes });
+      const kept = at === undefined ? undefined : await journal.copies.keepEntry(copy, at, original);
+      if (kept) changes.push({ ...change, identity: kept.identity, copy, copyBytes: original.diskBytes });
+      else conflicts.add(change);
     }
     const { folder } = journal.copies;
     await flush([...names.map((name) => journal.copies.pathOf(name)), folder], folder);
     return { changes, conflicts: [...conflicts], isKept };
+  } catch (error) {
+    journal.copies.remove(names);
+    throw error;
   } finally {
     walk.close();
   }
+}
+
+export function discardOriginals(journal: Journal, kept: KeptOriginals | undefined): void {
+  journal.copies.remove(kept?.changes.flatMap(({ copy }) => copy ?? []) ?? []);
 }
 
 /** Whether a file's content is replaced or removed, rather than only its mode changed. */

@@ -11,7 +11,7 @@ import { applyChanges } from './apply-changes.ts';
 import type { Effect, EntryState } from './effect.ts';
 import { entryNow } from './entry-now.ts';
 import { flush } from './flush.ts';
-import { keepOriginals } from './keep-originals.ts';
+import { discardOriginals, type KeptOriginals, keepOriginals } from './keep-originals.ts';
 
 export interface LandingRequest {
   readonly toolId: string;
@@ -58,9 +58,10 @@ async function land(
   const effectOf = ({ path }: { readonly path: string }) => byPath.get(path) as Effect;
   let pending: PendingLanding;
   let conflicts: readonly Effect[];
+  let kept: KeptOriginals | undefined;
   try {
     requireRoom(root, upper, effects);
-    const kept = await keepOriginals(journal, root, effects.map(changeOf), [toolId]);
+    kept = await keepOriginals(journal, root, effects.map(changeOf), [toolId]);
     conflicts = kept.conflicts.map(effectOf);
     const made = new Set(kept.changes.map(({ path }) => path));
     const fromLayer = effects.filter(({ path, after }) => after?.type === 'file' && made.has(path));
@@ -73,6 +74,7 @@ async function land(
     await journal.landings.begin(pending, kept.changes, runId);
   } catch (error) {
     journal.landings.forget(toolId, attempt);
+    discardOriginals(journal, kept);
     throw error;
   }
   const done = await complete(journal, { root }, pending, false);
@@ -94,12 +96,18 @@ export interface ResumedLanding {
   readonly problem: string | undefined;
 }
 
-/** Completes a landing that an earlier process journalled and did not end. Harmless twice. */
-export const resumeLanding = (
+/**
+ * Completes a landing that an earlier process journalled and did not end. Harmless twice. Throws RUNNER_LOST if its layer
+ * is gone: then nobody knows what has landed.
+ */
+export async function resumeLanding(
   journal: Journal,
   workspace: Pick<Workspace, 'root'>,
   pending: PendingLanding,
-): Promise<ResumedLanding> => complete(journal, workspace, pending, true);
+): Promise<ResumedLanding> {
+  if (!entryNow(pending.layer?.upper)) throw new CountersignError('RUNNER_LOST');
+  return complete(journal, workspace, pending, true);
+}
 
 async function complete(
   journal: Journal,

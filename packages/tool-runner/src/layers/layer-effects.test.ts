@@ -6,7 +6,7 @@ import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { countChanges, readEffects } from './layer-effects.ts';
 import { LayerFixture, lineOf } from './layer-fixture.test-data.ts';
 import { runScenarios } from './layer-scenarios.test-data.ts';
-import { Layers } from './layers.ts';
+import { Layers, mountedBelow } from './layers.ts';
 
 /** A file system in memory. */
 const memory = '/dev/shm';
@@ -184,11 +184,24 @@ describe.skipIf(cannotIsolate)('[RN-11] layers', () => {
     const fixture = new LayerFixture(tmpdir());
     const without = (missing: string) =>
       new Layers(fixture, (name) => (name === missing ? undefined : `/usr/bin/${name}`)).problem;
-    expect(without('unshare')).toBe('unshare (of util-linux) is not installed');
-    expect(without('mount')).toBe('mount (of util-linux) is not installed');
+    expect(without('unshare')).toBe('layers need unshare (of util-linux), which is not installed');
+    expect(without('mount')).toBe('layers need mount (of util-linux), which is not installed');
     expect(
       new Layers(fixture, (name) => (name === 'mount' ? '/bin/false' : `/usr/bin/${name}`)).problem,
     ).toBe(`the file system of "${fixture.stateFolder}/layers" cannot hold a layer`);
+  });
+
+  it('say why there are none: another file system in the workspace', () => {
+    const table = [
+      '21 1 254:0 / / rw - ext4 /dev/vda rw',
+      '30 21 0:40 / /w/my\\040files/cache rw - tmpfs tmpfs rw',
+    ].join('\n');
+    expect(mountedBelow('/w/my files', table)).toBe('/w/my\\040files/cache');
+    expect(['/w/my', '/w/my files/cache', '/w/other'].map((root) => mountedBelow(root, table))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('say why there are none: a path that an overlay does not take', () => {

@@ -162,7 +162,7 @@ export class Layers {
 
   #probe(): Mounting | { readonly problem: string } {
     const tools = findLayerTools(this.#find);
-    if ('missing' in tools) return { problem: `${tools.missing} is not installed` };
+    if ('missing' in tools) return { problem: `layers need ${tools.missing}, which is not installed` };
     const unusual = [this.#root, this.#folder].find((path) => /[:,\\]/.test(path));
     if (unusual !== undefined)
       return { problem: `the path "${unusual}" has a colon, a comma or a backslash in it` };
@@ -224,9 +224,10 @@ export class Layers {
 const lookScript =
   'cd -- "$1" || exit; while IFS= read -r -d "" path; do if [ -e "$path" ]; then printf "%s\\0" "$path"; fi; done; exit 0';
 
+const mountTable = (): string => tryOr(() => readFileSync('/proc/self/mountinfo', 'utf8'), '');
+
 /** The first mount below a folder. A layer would not show it: the command would see another workspace. */
-function mountedBelow(root: string): string | undefined {
-  const table = tryOr(() => readFileSync('/proc/self/mountinfo', 'utf8'), '');
+export function mountedBelow(root: string, table = mountTable()): string | undefined {
   // The kernel writes blanks in octal.
   const escaped = root.replace(/[ \t\n]/g, (one) => `\\0${one.charCodeAt(0).toString(8)}`);
   if (!table.includes(` ${escaped}/`)) return undefined;

@@ -77,7 +77,8 @@ export function effectsBetween(root: string, upper: string): Effect[] {
   for (const path of [...new Set([...below.keys(), ...above.keys()])].sort((a, b) => (a < b ? -1 : 1))) {
     const [before, after] = [below.get(path), above.get(path)];
     const isSame =
-      before?.version === after?.version && (before?.type !== 'file' || before.mtimeNs === after?.mtimeNs);
+      before?.version === after?.version &&
+      (before?.type !== 'file' || (before.mtimeNs === after?.mtimeNs && before.names === after.names));
     if (isSame && (before?.mode === after?.mode || before?.type === 'link')) continue;
     const change = !before ? 'created' : !after ? 'deleted' : isSame ? 'mode' : 'modified';
     effects.push({ path, change, before: state(before), after: state(after) });

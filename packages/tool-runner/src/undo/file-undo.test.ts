@@ -60,6 +60,15 @@ function call(toolId: string, path: string, after: string | null): void {
   });
 }
 
+/** Does something after an undo is journalled and before it touches a file. */
+function justBefore(work: () => void): void {
+  const { begin } = journal.landings;
+  journal.landings.begin = async (...args) => {
+    await begin.apply(journal.landings, args);
+    work();
+  };
+}
+
 const undo = (toolIds: string[], force = false) =>
   desk.undo(`undo-${toolIds.join('-')}-${force}`, toolIds, { force });
 
@@ -186,7 +195,7 @@ it('[RN-3] a plain undo can be taken back too: files it restored, created and re
 it('[RN-3] nothing is replaced that could not be kept before', async () => {
   call('a', 'x.md', 'new');
   writeFileSync(at('x.md'), 'mine');
-  journal.recordChanges = () => {
+  journal.landings.begin = () => {
     throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: 'the disk is full' });
   };
   expect((await undo(['a'], true)).error?.code).toBe('JOURNAL_UNAVAILABLE');
@@ -249,11 +258,7 @@ describe('[RN-3] directories', () => {
 
   it('stay when something is put into them just then', async () => {
     create('a', 'made');
-    const { recordChanges } = journal;
-    journal.recordChanges = (...args) => {
-      writeFileSync(at('made/mine.md'), 'mine');
-      return recordChanges.apply(journal, args);
-    };
+    justBefore(() => writeFileSync(at('made/mine.md'), 'mine'));
     expect((await undo(['a'])).error?.code).toBe('UNDO_CONFLICT');
     expect(contentOf('made/mine.md')).toBe('mine');
   });
@@ -334,12 +339,10 @@ it('[VA-3] nor one that is swapped while it is being undone', async () => {
   mkdirSync(at('.git/hooks'), { recursive: true });
   call('a', 'samples/pre-commit', 'echo evil');
   call('b', 'samples/pre-commit', null);
-  const { recordChanges } = journal;
-  journal.recordChanges = (...args) => {
-    recordChanges.apply(journal, args);
+  justBefore(() => {
     rmSync(at('samples'), { recursive: true });
     symlinkSync('.git/hooks', at('samples'));
-  };
+  });
   expect((await undo(['b'])).error?.code).toBe('UNDO_CONFLICT');
   expect(existsSync(at('.git/hooks/pre-commit'))).toBe(false);
 });
@@ -355,11 +358,7 @@ it('does not touch a link that stands in the place of the file', async () => {
 it('[RN-3] refuses when the file changes while it is being undone', async () => {
   writeFileSync(at('x.md'), 'old');
   call('a', 'x.md', 'new');
-  const { originalOf } = journal;
-  journal.originalOf = (copy) => {
-    writeFileSync(at('x.md'), 'just now');
-    return originalOf.call(journal, copy);
-  };
+  justBefore(() => writeFileSync(at('x.md'), 'just now'));
   expect((await undo(['a'])).error?.code).toBe('UNDO_CONFLICT');
   expect(contentOf('x.md')).toBe('just now');
 });

@@ -3,7 +3,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { PendingLanding } from '../journal/landing-records.ts';
 import type { RecordedChange } from '../journal/recorded-change.ts';
 import { applyChanges } from '../layers/apply-changes.ts';
-import { keepOriginals } from '../layers/keep-originals.ts';
+import { discardOriginals, type KeptOriginals, keepOriginals } from '../layers/keep-originals.ts';
 import { errorValueOf } from '../result-outbox.ts';
 import type { ResultReport } from '../runner-api.ts';
 import type { Workspace } from '../workspace.ts';
@@ -71,9 +71,10 @@ export class FileUndo {
   /** Plans the undo, keeps what it replaces, and journals all of it. If it throws, no file was touched. */
   async #begin(undoId: string, toolIds: readonly string[], options: UndoOptions): Promise<PendingLanding> {
     const { root } = this.#workspace;
+    let kept: KeptOriginals | undefined;
     try {
       const plan = await planUndo(this.#journal, this.#workspace, toolIds, options);
-      const kept = await keepOriginals(this.#journal, root, plan.changes, [undoId, ...toolIds]);
+      kept = await keepOriginals(this.#journal, root, plan.changes, [undoId, ...toolIds]);
       if (kept.conflicts.length > 0) throw conflict(kept.conflicts.map(({ path }) => path));
       if (!kept.isKept && plan.isForced) throw new CountersignError('NOT_UNDOABLE', { problem: tooLarge });
       const notUndoable = kept.isKept ? undefined : tooLarge;
@@ -82,6 +83,7 @@ export class FileUndo {
       return pending;
     } catch (error) {
       this.#journal.landings.forget(undoId);
+      discardOriginals(this.#journal, kept);
       throw error;
     }
   }
@@ -108,10 +110,8 @@ export class FileUndo {
   async #reportOf(undoId: string, work: () => Promise<readonly RecordedChange[]>): Promise<ResultReport> {
     const head = { undo_id: undoId, attempt: 1, execution_time_ms: 0 };
     try {
-      const changed_files = (await work()).map(({ path, operation }) => ({
-        path: path.toWellFormed(),
-        operation,
-      }));
+      const restored = (await work()).slice(0, this.#workspace.limits.entries);
+      const changed_files = restored.map(({ path, operation }) => ({ path: path.toWellFormed(), operation }));
       return { ...head, status: 'completed', result: { success: true, changed_files } };
     } catch (error) {
       return { ...head, status: 'failed', error: errorValueOf(error) };

@@ -28,7 +28,7 @@ const at = (path: string) => join(fixture.files.root, path);
  * A call of a run that gives a file the content `text`, or deletes it if that is null. Returns what the runner would
  * report.
  */
-function call(toolId: string, path: string, text: string | null, runId = 'run') {
+async function call(toolId: string, path: string, text: string | null, runId = 'run') {
   const original = existsSync(at(path))
     ? { bytes: readFileSync(at(path)), mode: statSync(at(path)).mode & 0o7777 }
     : undefined;
@@ -51,13 +51,13 @@ function call(toolId: string, path: string, text: string | null, runId = 'run') 
   return runChanges(journal, runId, [change]);
 }
 
-it('tells one difference from before the first call of the run to after the last', () => {
+it('tells one difference from before the first call of the run to after the last', async () => {
   writeFileSync(at('x.md'), 'one\ntwo\nthree\n');
-  call('earlier', 'x.md', 'one\n2\nthree\n', 'another run');
-  call('a', 'x.md', 'one\n2\nthree\nfour\n');
-  call('b', 'y.md', 'other\n');
-  call('c', 'x.md', 'ONE\n2\nthree\nfour\n');
-  expect(call('d', 'x.md', 'ONE\n2\nthree\n4\n')).toEqual([
+  await call('earlier', 'x.md', 'one\n2\nthree\n', 'another run');
+  await call('a', 'x.md', 'one\n2\nthree\nfour\n');
+  await call('b', 'y.md', 'other\n');
+  await call('c', 'x.md', 'ONE\n2\nthree\nfour\n');
+  expect(await call('d', 'x.md', 'ONE\n2\nthree\n4\n')).toEqual([
     {
       path: 'x.md',
       operation: 'modified',
@@ -69,49 +69,49 @@ it('tells one difference from before the first call of the run to after the last
   ]);
 });
 
-it('says created, deleted or nothing for the run as a whole', () => {
-  expect(call('a', 'new.md', 'new\n')).toMatchObject([{ operation: 'created', added: 1, removed: 0 }]);
-  expect(call('b', 'new.md', 'newer\n')).toMatchObject([
+it('says created, deleted or nothing for the run as a whole', async () => {
+  expect(await call('a', 'new.md', 'new\n')).toMatchObject([{ operation: 'created', added: 1, removed: 0 }]);
+  expect(await call('b', 'new.md', 'newer\n')).toMatchObject([
     { operation: 'created', diff: '--- /dev/null\n+++ b/new.md\n@@ -0,0 +1 @@\n+newer\n' },
   ]);
   const nothing = { operation: 'none', diff: '', added: 0, removed: 0 };
-  expect(call('c', 'new.md', null)).toMatchObject([nothing]);
+  expect(await call('c', 'new.md', null)).toMatchObject([nothing]);
   writeFileSync(at('x.md'), 'old\n');
-  call('d', 'x.md', 'new\n');
-  expect(call('e', 'x.md', null)).toMatchObject([{ operation: 'deleted', added: 0, removed: 1 }]);
-  expect(call('f', 'x.md', 'old\n')).toMatchObject([nothing]);
+  await call('d', 'x.md', 'new\n');
+  expect(await call('e', 'x.md', null)).toMatchObject([{ operation: 'deleted', added: 0, removed: 1 }]);
+  expect(await call('f', 'x.md', 'old\n')).toMatchObject([nothing]);
 });
 
 it('begins anew after the calls before were undone', async () => {
   writeFileSync(at('x.md'), 'old\n');
-  call('a', 'x.md', 'first try\n');
+  await call('a', 'x.md', 'first try\n');
   await new FileUndo(journal, fixture.workspace).undo('u', ['a'], { force: false });
-  expect(call('b', 'x.md', 'second try\n')).toMatchObject([
+  expect(await call('b', 'x.md', 'second try\n')).toMatchObject([
     { diff: expect.stringContaining('-old\n+second try\n') },
   ]);
 });
 
-it('counts lines that look like the header of a diff', () => {
+it('counts lines that look like the header of a diff', async () => {
   writeFileSync(at('x.sql'), '-- old\n@@ x\n');
-  expect(call('a', 'x.sql', '++ new\n@@ x\n')).toMatchObject([{ added: 1, removed: 1 }]);
+  expect(await call('a', 'x.sql', '++ new\n@@ x\n')).toMatchObject([{ added: 1, removed: 1 }]);
 });
 
-it('tells a directory without a diff, and no diff of a large file', () => {
+it('tells a directory without a diff, and no diff of a large file', async () => {
   const made = { operation: 'created', before: null, after: DIRECTORY, original: undefined } as const;
   const change = { path: 'made', ...made, contentAfter: null };
   journal.start('a', 1, 'create_directory');
   journal.recordChanges('a', 1, [change], 'run');
-  expect(runChanges(journal, 'run', [change])).toMatchObject([
+  expect(await runChanges(journal, 'run', [change])).toMatchObject([
     { path: 'made', operation: 'created', diff: '' },
   ]);
-  expect(call('b', 'large.md', 'x'.repeat(3 * 1024 * 1024))).toEqual([]);
-  expect(call('c', 'large.md', 'small')).toMatchObject([{ operation: 'created', added: 1 }]);
+  expect(await call('b', 'large.md', 'x'.repeat(3 * 1024 * 1024))).toEqual([]);
+  expect(await call('c', 'large.md', 'small')).toMatchObject([{ operation: 'created', added: 1 }]);
 });
 
-it('forgets a run with its undo copies', () => {
+it('forgets a run with its undo copies', async () => {
   writeFileSync(at('run.sh'), 'old\n');
   chmodSync(at('run.sh'), 0o755);
-  call('a', 'run.sh', 'new\n');
+  await call('a', 'run.sh', 'new\n');
   expect(journal.firstChangeOfRun('run', 'run.sh')).toMatchObject({ toolId: 'a', mode: 0o755 });
   now += 31 * 24 * 60 * 60 * 1000;
   journal.prune();

@@ -46,11 +46,11 @@ export async function planUndo(
   toolIds: readonly string[],
   { force, whyNotForced, skipUndone = false }: UndoOptions,
 ): Promise<UndoPlan> {
-  const recorded: RecordedChange[] = [];
+  let recorded: RecordedChange[] = [];
   for (const toolId of toolIds) {
     const changes = await journal.landings.changesOf(toolId);
     if (changes.length === 0 || changes.some(isCopyMissing)) throw notKept;
-    recorded.push(...changes.filter(({ isUndone }) => !isUndone));
+    recorded = recorded.concat(changes.filter(({ isUndone }) => !isUndone));
   }
   if (recorded.length === 0 && !skipUndone)
     throw new CountersignError('NOT_UNDOABLE', { problem: 'it was undone already' });
@@ -63,9 +63,9 @@ export async function planUndo(
   const walk = new FolderWalk(root);
   const turns = new Turns();
   try {
-    for (const [path, changes] of byPath) {
+    for (const path of byPath.keys()) {
       await turns.next();
-      const restoration = await restorationOf(walk, path, changes);
+      const restoration = await restorationOf(walk, path, byPath);
       const { now, target, isAsLeft } = restoration;
       if (!isAsLeft && !force) changedSince.push(path);
       else if (!isAsLeft && (now?.type === 'directory' || target.before === DIRECTORY))
@@ -86,14 +86,19 @@ export async function planUndo(
   };
 }
 
-/** The entry at a path now. A link on the way means that the path is not the one that was recorded (VA-1). */
+/**
+ * The entry at a path now. Something else than a folder on the way, such as a link, means that the path is not the one that
+ * was recorded (VA-1), unless the undo puts the folder back.
+ */
 async function restorationOf(
   walk: FolderWalk,
   path: string,
-  changes: readonly RecordedChange[],
+  byPath: ReadonlyMap<string, readonly RecordedChange[]>,
 ): Promise<Restoration> {
+  const changes = byPath.get(path) as readonly RecordedChange[];
   const at = walk.at(path);
-  if (at === undefined && walk.isBlocked(path)) throw conflict([path]);
+  const blocker = at === undefined ? walk.blockedAt(path) : undefined;
+  if (blocker !== undefined && byPath.get(blocker)?.at(-1)?.before !== DIRECTORY) throw conflict([path]);
   const now = entryNow(at);
   const version = await versionNow(at, now);
   const target = changes.at(-1) as RecordedChange;

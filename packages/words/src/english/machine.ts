@@ -25,6 +25,14 @@ export const englishMachine = {
   'nsenter-not-installed': 'nsenter is not installed',
   'nsenter-does-not-work': 'nsenter does not work here ({problem})',
   'place-cannot-be-made': 'a place of its own cannot be made ({problem})',
+  'layers-land': 'what a command writes lands in the workspace when it has ended',
+  'layers-need': 'layers need {program}, which is not installed',
+  'overlay-not-mounted': 'an overlay cannot be mounted ({problem})',
+  'layer-not-held': 'the file system of "{path}" cannot hold a layer',
+  'path-not-for-overlay': 'the path "{path}" has a colon, a comma or a backslash in it',
+  'mounted-in-workspace': 'another file system is mounted in the workspace, at "{path}"',
+  'without-layers':
+    'Without layers commands write in the workspace itself: what they did cannot be undone, and they cannot write where files execute later.',
   'without-isolation-commands-would':
     'Without isolation, commands that would run unasked ask first, and the others do not run unless the operator allows it.',
   'commands-with-network-reach':

@@ -120,7 +120,7 @@ export const englishReasons = {
   'no-copy-kept': 'no copy is kept of what was there before',
   'undone-already': 'it was undone already',
   'changed-no-file': 'it changed no file',
-  'only-file-tools-undoable': 'only what file tools changed can be undone',
+  'only-file-tools-undoable': 'only what file tools and commands in a layer changed can be undone',
   'token-expired': 'it has expired',
   'token-revoked': 'it was revoked',
   'token-not-ours': 'it is not one of ours',

@@ -304,6 +304,7 @@ export const englishTerminal = {
       masks: 'masks',
       limits: 'limits',
       conversation: 'conversation',
+      layers: 'layers',
       'system calls': 'system calls',
     },
     programs: 'Programs',

@@ -23,6 +23,14 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
   'nsenter-not-installed': 'nsenter не установлен',
   'nsenter-does-not-work': 'nsenter здесь не работает ({problem})',
   'place-cannot-be-made': 'отдельное место для беседы не создать ({problem})',
+  'layers-land': 'то, что пишет команда, попадает в рабочую папку, когда команда завершилась',
+  'layers-need': 'для слоёв нужна программа {program}, а она не установлена',
+  'overlay-not-mounted': 'не удаётся смонтировать overlay ({problem})',
+  'layer-not-held': 'файловая система папки "{path}" не годится для слоёв',
+  'path-not-for-overlay': 'в пути "{path}" есть двоеточие, запятая или обратная косая черта',
+  'mounted-in-workspace': 'в рабочую папку смонтирована другая файловая система: "{path}"',
+  'without-layers':
+    'Без слоёв команды пишут прямо в рабочую папку: сделанное ими не отменить, а места, где файлы выполняются позже, для них закрыты.',
   'without-isolation-commands-would':
     'Без изоляции о командах, которые выполнялись бы без вопроса, сначала спрашивают, а остальные не выполняются, если это не разрешено особо.',
   'commands-with-network-reach':

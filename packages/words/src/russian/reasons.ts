@@ -316,7 +316,7 @@ export const russianReasons: Readonly<Record<keyof typeof englishReasons, string
   'no-copy-kept': 'копия прежнего содержимого не сохранена',
   'undone-already': 'он уже отменён',
   'changed-no-file': 'он не менял файлов',
-  'only-file-tools-undoable': 'вернуть можно только то, что изменили файловые инструменты',
+  'only-file-tools-undoable': 'вернуть можно только то, что изменили файловые инструменты и команды в слое',
   'token-expired': 'срок истёк',
   'token-revoked': 'он отозван',
   'token-not-ours': 'он не наш',

@@ -293,6 +293,7 @@ export const russianTerminal: typeof englishTerminal = {
       masks: 'секреты',
       limits: 'ограничения',
       conversation: 'беседа',
+      layers: 'слои',
       'system calls': 'системные вызовы',
     },
     programs: 'Программы',
