@@ -35,10 +35,10 @@ export function effectLines({ effects, withheld, conflicts, leftOut }: TrialEffe
   const paragraphs: Paragraph[] = [
     ...section(words.deleted, 'red', foldersOnce(of('deleted'), words), MAX_LINES_OF_DELETED, look, room),
     ...section(words.changed, 'bold', changed.map(single), MAX_LINES_OF_FILE, look, room),
-    ...section(words.created, 'green', withoutFilledFolders(of('created')), MAX_LINES_OF_FILE, look, room),
+    ...section(words.created, 'green', withoutFilledFolders(of('created')).map(single), MAX_LINES_OF_FILE, look, room),
     ...(git > 0 ? [{ text: words.gitData(git), style: 'dim' as const }] : []),
-    ...list(words.withheld, withheld, words),
-    ...list(words.conflicts, conflicts, words),
+    ...list(words.withheld, withoutFilledFolders(withheld), words),
+    ...list(words.conflicts, withoutFilledFolders(conflicts), words),
     ...list(
       words.leftOut,
       leftOut.map((path) => ({ path })),
@@ -72,12 +72,10 @@ function foldersOnce(deleted: readonly Effect[], words: Words['try']): Shown[] {
   return shown;
 }
 
-/** A new folder is shown only if nothing was made in it. */
-function withoutFilledFolders(created: readonly Effect[]): Shown[] {
-  const filled = new Set(created.map(({ path }) => path.slice(0, Math.max(path.lastIndexOf('/'), 0))));
-  return created
-    .filter(({ path, after }) => after?.type !== 'directory' || !filled.has(path))
-    .map((effect) => ({ effect }));
+/** A folder is shown only if nothing in it is. */
+function withoutFilledFolders(effects: readonly Effect[]): Effect[] {
+  const filled = new Set(effects.map(({ path }) => path.slice(0, Math.max(path.lastIndexOf('/'), 0))));
+  return effects.filter(({ path, after }) => after?.type !== 'directory' || !filled.has(path));
 }
 
 function section(

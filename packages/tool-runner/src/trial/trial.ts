@@ -73,6 +73,8 @@ const triesFolder = (stateFolder: string): string => join(stateFolder, 'tries');
 const LOOK_MS = 200;
 /** A command that is told to end gets this long. */
 const KILL_DELAY_MS = 2_000;
+/** Removing 50,000 files can take a minute: nobody waits for that. */
+const REMOVAL_MS = 1_000;
 /** The end of standard error that is searched for programs that were not found. */
 const SEARCHED_CHARACTERS = 64 * 1024;
 
@@ -157,13 +159,17 @@ export class Trial {
         return onOutput('stderr', chunk);
       }),
     ];
+    let durationMs = 0;
+    child.once('exit', () => {
+      durationMs = Math.round(performance.now() - startedAt);
+    });
     const ending = await this.#untilEnd(child, layer, limits, signal);
     await Promise.all(pumps);
     if (!this.#starter.hasRun(child))
       throw new CountersignError('SPAWN_FAILED', { program: line, problem: stderr.trim() });
     return {
       ending,
-      durationMs: Math.round(performance.now() - startedAt),
+      durationMs,
       hosts: this.#starter.networkUse(child)?.refused ?? [],
       notes: explainMissingPrograms(this.#starter, stderr),
     };
@@ -234,8 +240,8 @@ export class Trial {
     });
     return {
       effects: deletionsFirst(landing),
-      withheld: outermost(withheld),
-      conflicts: outermost(read.conflicts),
+      withheld,
+      conflicts: read.conflicts,
       leftOut: read.leftOut,
     };
   }
@@ -247,7 +253,7 @@ export class Trial {
 
   /** Keeps what does not land, where the workspace's other calls keep it. Returns the folder. */
   setAside(effects: readonly Effect[]): string | undefined {
-    return keepAside({ stateFolder: this.#stateFolder }, this.#ran, effects);
+    return keepAside({ stateFolder: this.#stateFolder }, this.#ran, outermost(effects));
   }
 
   /** How many changes are dropped if nothing lands. */
@@ -268,7 +274,11 @@ export class Trial {
   /** Stops what still runs, and removes the layer with what has not landed. */
   async dispose(): Promise<void> {
     await this.#starter.dispose();
-    await removeFolder(this.#folder);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), REMOVAL_MS);
+    const isLate = new Promise((resolve) => late.signal.addEventListener('abort', resolve));
+    await Promise.race([removeFolder(this.#folder, late.signal), isLate]);
+    clearTimeout(timer);
   }
 }
 
