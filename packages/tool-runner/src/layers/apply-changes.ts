@@ -63,8 +63,6 @@ const isFolder = (version: FileVersion): boolean => version === DIRECTORY;
 /** A file or link takes the place of a folder, or the other way round: not possible with one rename. */
 const isSwap = ({ before, after }: RecordedChange): boolean =>
   before !== null && after !== null && isFolder(before) !== isFolder(after);
-const isModeOnly = ({ before, after, mode, modeAfter }: RecordedChange): boolean =>
-  before === after && mode !== modeAfter;
 
 /** Copied files wait for each other, to be flushed together before they are renamed. */
 const BATCH = 500;
@@ -203,7 +201,7 @@ class Applying {
     if (isResumed) await this.#discard(besides(change));
     const source = entryNow(this.#sourceOf(change));
     // What is gone from the layer has landed, even if it was changed since.
-    const hasLanded = this.#layer !== undefined && !source && !isModeOnly(change);
+    const hasLanded = this.#layer !== undefined && !source && !change.isModeOnly;
     const now = entryNow(this.#workspace.at(path));
     const isReplaced = before !== null && !isSwap(change);
     if (!now && isReplaced) return hasLanded;
@@ -214,7 +212,7 @@ class Applying {
       return isDone;
     }
     if (hasLanded && isResumed) return true;
-    if (now && isModeOnly(change)) return this.#workspace.adjust(path, now, { mode: change.modeAfter });
+    if (now && change.isModeOnly) return this.#workspace.adjust(path, now, { mode: change.modeAfter });
     if (source && this.#isSameDisk)
       return (await this.#isWhole(change, source)) && { temporary: undefined, replaces };
     return (await this.#copy(change, source, now?.owner)) && { temporary: besides(change), replaces };
@@ -263,14 +261,17 @@ class Applying {
   async #commit(change: RecordedChange, { temporary, replaces }: Staged): Promise<boolean> {
     const { path } = change;
     let expected = replaces;
-    const seen = entryNow(this.#workspace.at(path));
-    // Replacing another name of the same file has changed its identity.
-    if (seen && replaces !== undefined && seen.identity !== replaces)
-      expected = await this.#asBefore(change, seen);
-    if (seen && expected === undefined) return false;
-    const to = this.#workspace.at(path);
+    let to = this.#workspace.at(path);
+    let now = entryNow(to);
+    if (now && replaces !== undefined && now.identity !== replaces) {
+      // Replacing another name of the same file has changed its identity.
+      expected = await this.#asBefore(change, now);
+      if (expected === undefined) return false;
+      to = this.#workspace.at(path);
+      now = entryNow(to);
+    }
     const from = temporary === undefined ? this.#layer?.at(path) : this.#workspace.at(temporary);
-    if (to === undefined || from === undefined || entryNow(to)?.identity !== expected) return false;
+    if (to === undefined || from === undefined || now?.identity !== expected) return false;
     const rename = () => renameSync(from, to);
     await this.#workspace.writing(path, () =>
       temporary === undefined && this.#layer ? this.#layer.writing(path, rename) : rename(),

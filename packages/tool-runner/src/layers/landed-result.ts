@@ -20,10 +20,7 @@ export function landedResult(
   { landed, conflicts, notUndoable, problem }: LandingOutcome,
   most: number,
 ): ToolResult {
-  const files = landed.filter(
-    ({ path, before, after }) =>
-      (after ?? before) !== DIRECTORY && !path.split('/').includes('.git') && !sensitivePlaces.find(path),
-  );
+  const files = landed.filter(isListed);
   const incomplete = [
     files.length > most ? `${files.length} files changed; ${most} of them are listed` : undefined,
     problem,
@@ -42,6 +39,10 @@ export function landedResult(
     ...leftFields({ conflicts: [...known, ...conflicts] }, most),
   };
 }
+
+/** Whether results and diffs name a change: not a folder, not git's data, and no sensitive file (VA-2). */
+export const isListed = ({ path, before, after }: Omit<Change, 'operation'>): boolean =>
+  (after ?? before) !== DIRECTORY && !path.split('/').includes('.git') && !sensitivePlaces.find(path);
 
 /** The fields that name what did not land; a field is left out if it would be empty. */
 export const leftFields = (
