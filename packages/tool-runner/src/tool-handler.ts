@@ -419,7 +419,10 @@ export class ToolHandler {
 
   #reportUndo([first, ...others]: readonly string[], report: ResultReport): void {
     if (first === undefined) return;
-    if ([first, ...others].every(isTried)) return this.#acknowledged(first, report);
+    if ([first, ...others].every((id) => isTried(id, this.#journal))) {
+      this.#acknowledged(first, report);
+      return;
+    }
     const all = others.length > 0 && { undo_tool_ids: [first, ...others] };
     this.#outbox.add(first, { ...report, ...all });
   }

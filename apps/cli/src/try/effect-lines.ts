@@ -35,7 +35,14 @@ export function effectLines({ effects, withheld, conflicts, leftOut }: TrialEffe
   const paragraphs: Paragraph[] = [
     ...section(words.deleted, 'red', foldersOnce(of('deleted'), words), MAX_LINES_OF_DELETED, look, room),
     ...section(words.changed, 'bold', changed.map(single), MAX_LINES_OF_FILE, look, room),
-    ...section(words.created, 'green', withoutFilledFolders(of('created')).map(single), MAX_LINES_OF_FILE, look, room),
+    ...section(
+      words.created,
+      'green',
+      withoutFilledFolders(of('created')).map(single),
+      MAX_LINES_OF_FILE,
+      look,
+      room,
+    ),
     ...(git > 0 ? [{ text: words.gitData(git), style: 'dim' as const }] : []),
     ...list(words.withheld, withoutFilledFolders(withheld), words),
     ...list(words.conflicts, withoutFilledFolders(conflicts), words),
@@ -126,7 +133,11 @@ function diffParagraph({ kind, text }: ReturnType<typeof parseUnifiedDiff>[numbe
 
 const MAX_LISTED = 20;
 
-function list(title: string, entries: readonly { readonly path: string }[], words: Words['try']): Paragraph[] {
+function list(
+  title: string,
+  entries: readonly { readonly path: string }[],
+  words: Words['try'],
+): Paragraph[] {
   if (entries.length === 0) return [];
   const left = entries.length - MAX_LISTED;
   return [
