@@ -64,19 +64,20 @@ const single = (effect: Effect): Shown => ({ effect });
 
 /** A deleted folder stands for what was in it. */
 function foldersOnce(deleted: readonly Effect[], words: Words['try']): Shown[] {
-  const shown: Shown[] = [];
-  let below = 0;
-  for (const effect of deleted) {
-    const last = shown.at(-1);
-    if (last?.effect.before?.type === 'directory' && effect.path.startsWith(`${last.effect.path}/`)) {
-      below += 1;
-      shown[shown.length - 1] = { effect: last.effect, note: words.below(below) };
-    } else {
-      below = 0;
-      shown.push({ effect });
-    }
-  }
-  return shown;
+  const inside = new Map(
+    deleted.filter(({ before }) => before?.type === 'directory').map(({ path }) => [path, 0]),
+  );
+  const outermost = deleted.filter(({ path }) => {
+    let folder: string | undefined;
+    for (let at = path.indexOf('/'); at > 0 && folder === undefined; at = path.indexOf('/', at + 1))
+      if (inside.has(path.slice(0, at))) folder = path.slice(0, at);
+    if (folder !== undefined) inside.set(folder, (inside.get(folder) ?? 0) + 1);
+    return folder === undefined;
+  });
+  return outermost.map((effect) => {
+    const below = inside.get(effect.path) ?? 0;
+    return below > 0 ? { effect, note: words.below(below) } : { effect };
+  });
 }
 
 /** A folder is shown only if nothing in it is. */

@@ -1,5 +1,5 @@
 /** `countersign try` with real commands in real folders, at a screen that tests read and in a real terminal. */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -293,6 +293,25 @@ describe('[UI-6] at a screen', () => {
     expect(screen.text).toContain('a⟨U+001B⟩[2J⟨U+001B⟩[1;1Hforged');
     expect(screen.text).toContain('n⟨U+001B⟩[2Jame⟨U+000A⟩z');
     expect(screen.text).toContain('+x⟨U+202E⟩y');
+    await halfSecond();
+    screen.send('n');
+    await ended;
+  });
+
+  it('says a deleted folder once, and what git keeps in one line', async () => {
+    for (const path of ['build', 'build/in', 'build-old']) mkdirSync(at(path));
+    for (const path of ['build/a', 'build/in/b', 'build-old/c']) write(path);
+    execFileSync('git', ['init', '-q', root]);
+    const commit = 'git -c user.name=n -c user.email=a@b.c commit -qm one';
+    const { screen, ended } = open([
+      'try',
+      ...patient,
+      '--',
+      `git add a.txt; ${commit}; rm -r build build-old`,
+    ]);
+    await screen.shows(question);
+    expect(screen.text).toMatch(/Deleted\n {2}build\/ {2}with 3 entries\n {2}build-old\/ {2}with 1 entry\n/);
+    expect(screen.text).toMatch(/git's own data: \d+ entries/);
     await halfSecond();
     screen.send('n');
     await ended;

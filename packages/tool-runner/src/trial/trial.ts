@@ -46,7 +46,7 @@ export interface TrialRun {
   readonly durationMs: number;
   /** Hosts that the command asked for through its proxy, and did not reach. Other attempts leave no trace. */
   readonly hosts: readonly string[];
-  /** Sentences about programs that the command did not find and that the person has. */
+  /** Why something failed that works outside: a program that isolation hides, files of other users. */
   readonly notes: readonly string[];
 }
 
@@ -75,6 +75,8 @@ const LOOK_MS = 200;
 const KILL_DELAY_MS = 2_000;
 /** Removing 50,000 files can take a minute: nobody waits for that. */
 const REMOVAL_MS = 1_000;
+const foreignFiles =
+  'A file of another user, or of a group that is not your main one, cannot be changed in a layer ("Value too large for defined data type").';
 /** The end of standard error that is searched for programs that were not found. */
 const SEARCHED_CHARACTERS = 64 * 1024;
 
@@ -177,7 +179,10 @@ export class Trial {
       ending,
       durationMs,
       hosts: this.#starter.networkUse(child)?.refused ?? [],
-      notes: explainMissingPrograms(this.#starter, stderr),
+      notes: [
+        ...explainMissingPrograms(this.#starter, stderr),
+        ...(stderr.includes('Value too large for defined data type') ? [foreignFiles] : []),
+      ],
     };
   }
 
