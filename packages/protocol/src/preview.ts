@@ -46,6 +46,10 @@ export const previewSchema = z.discriminatedUnion('kind', [
       })
       .optional()
       .describe("Where the person's own git fetches from, with the person's login (RN-6)."),
+    repositories: z
+      .array(z.string())
+      .optional()
+      .describe('Repositories on this machine, outside the workspace, that its calls of git use as remotes.'),
   }),
   z.object({
     kind: z.literal('commit'),

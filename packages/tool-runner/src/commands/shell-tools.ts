@@ -5,7 +5,7 @@ import type { Confinement, ProcessRequest } from '../isolation/isolated-process.
 import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
 import type { CommandServices, ShellServices, ToolModule } from '../tool-module.ts';
-import { fetchesOf, runPlainCommand } from './fetching-command.ts';
+import { gitFactsOf, runPlainCommand } from './fetching-command.ts';
 import { writesOfLine, writesOfLineInLayer } from './git-writes.ts';
 import { plainWords } from './plain-words.ts';
 import { commandConfinement, placeOf, runCommand } from './run-command.ts';
@@ -13,8 +13,8 @@ import { commandConfinement, placeOf, runCommand } from './run-command.ts';
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
   async look(call, decision, services) {
-    const fetches = await fetchesOf(plainCall(call.params), decision, services);
-    return lookAtCommand(call, decision, services, { fetches });
+    const facts = await gitFactsOf(plainCall(call.params), call, decision, services);
+    return lookAtCommand(call, decision, services, facts);
   },
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
@@ -54,7 +54,7 @@ export const shellKill: ToolModule<'shell_kill'> = {
   },
 };
 
-/** A line that may run unasked and says `git` gets a git that starts none of the repository's programs (RN-6). */
+/** If a line that may run unasked contains `git`, git is configured to start no program of the repository (RN-6). */
 async function withSafeGit(
   request: ProcessRequest,
   line: string,
@@ -73,11 +73,14 @@ const plainCall = ({ command, cwd = '.' }: ShellLine): readonly string[] | undef
   cwd === '.' || cwd === '' ? plainWords(command) : undefined;
 
 async function bashRequest(
-  { command, cwd = '.' }: ShellLine,
+  params: ShellLine,
   context: CallContext,
-  { workspace: { root }, starter }: CommandServices,
+  services: CommandServices,
   writableGit?: Confinement['writableGit'],
 ): Promise<ProcessRequest> {
+  const { command, cwd = '.' } = params;
+  const { workspace, starter } = services;
+  const { root } = workspace;
   const checked = new PathValidator({ root, disk: realDisk }).check(cwd);
   if (!checked.ok) {
     const problem = checked.refused.reasons[0]?.why ?? '';
@@ -87,7 +90,7 @@ async function bashRequest(
     program: 'bash',
     args: ['--noprofile', '--norc', '-c', command],
     cwd: checked.relative,
-    confinement: commandConfinement(context, writableGit),
+    confinement: commandConfinement({ params }, context, services, writableGit),
     place: await placeOf(context, starter),
     stdin: 'ignore',
   };

@@ -40,7 +40,10 @@ export async function withChanges<T>(
   } catch (error) {
     const changes = await changesSince();
     if (!(error instanceof CountersignError) || !changes.changed_files) throw error;
-    throw new EndedAfterChanges(error, changes);
+    throw new EndedAfterChanges(error, {
+      ...(error instanceof EndedAfterChanges && error.changes),
+      ...changes,
+    });
   }
   return { value, changes: await changesSince() };
 }
