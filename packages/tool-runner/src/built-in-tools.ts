@@ -183,5 +183,6 @@ export function recoveredResult(tool: string, changes: readonly MadeChange[]): T
 /** Capabilities that a runner announces when it opens its stream. */
 export const announcedCapabilities: readonly string[] = [
   ...new Set(catalogue.map(({ category }) => category)),
-  ...Object.values(runnerCapabilities),
+  runnerCapabilities.preview,
+  runnerCapabilities.pathRules,
 ];

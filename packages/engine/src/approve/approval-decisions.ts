@@ -159,6 +159,7 @@ function* edit(
     preview_size: 0,
     digest: null,
     digest_base: null,
+    trial: null,
   };
   const payload = {
     params,
@@ -263,7 +264,7 @@ export function* reject(
 }
 
 /** The rows of a request that this caller may decide. If its deadline has passed, it expires here. */
-function* pendingForDecision(
+export function* pendingForDecision(
   tx: Transaction,
   caller: Caller,
   approvalId: string,
@@ -279,7 +280,7 @@ function* pendingForDecision(
 }
 
 /** The full payload, regardless of its size: a decision is about all of it. */
-function* wholePayload(tx: Transaction, toolId: string): Unit<PayloadRow> {
+export function* wholePayload(tx: Transaction, toolId: string): Unit<PayloadRow> {
   const payload = yield* tx.get('payloads', toolId);
   if (!payload) throw notFound('approval');
   return payload;
