@@ -22,6 +22,7 @@ const nothing = {
   commands: defaultCommandLimits,
   environment: [],
   registries: {},
+  programs: {},
   languageServers: [],
   reachablePorts: [],
   limits: {},
@@ -64,7 +65,15 @@ describe('[RN-7] [VA-7] runner.json', () => {
     });
   });
 
+  it('[RN-11] names programs that run without a layer', () => {
+    expect(settings('{"version":1,"programs":{"docker":{"layer":false}}}')).toEqual({
+      ...nothing,
+      programs: { docker: { layer: false } },
+    });
+  });
+
   it.each([
+    ['a program with its folder', '{"version":1,"programs":{"/bin/x":{"layer":false}}}', 'programs'],
     ['a folder that is not absolute', '{"version":1,"readable":["../x"]}', 'must begin with / or ~/'],
     ['a limit out of range', '{"version":1,"limits":{"commandTimeoutMs":5}}', 'limits.commandTimeoutMs: '],
     ['a limit that does not exist', '{"version":1,"limits":{"timeout":5}}', 'timeout'],

@@ -286,6 +286,25 @@ describe('undoing', () => {
     });
   });
 
+  it.each([true, false])(
+    '[RN-12] of a command whose effects landed: as its result says (undoable: %s)',
+    async (undoable) => {
+      const result = { success: true, stdout: '', stderr: '', exit_code: 0, execution_time: 1, undoable };
+      report = () => ({
+        status: 'completed',
+        result: { ...result, changed_files: [{ path: 'x.md', operation: 'modified' }] },
+      });
+      const { approval_id, tool_id } = (
+        await execute('execute_command', { command: 'npm', args: ['run', 'format'] })
+      ).body;
+      await as().post(`/my/approvals/${approval_id}/confirm`);
+      await endOf(tool_id);
+      expect((await as().get(`/my/tools/${tool_id}`)).execution).toMatchObject({ undoable });
+      const asked = await as().post(`/my/tools/${tool_id}/undo`);
+      expect(asked.body.code).toBe(undoable ? undefined : 'NOT_UNDOABLE');
+    },
+  );
+
   it('needs a runner of that workspace', async () => {
     const toolId = await written('w.md');
     await server.store.write(function* (tx) {

@@ -221,7 +221,7 @@ export const routes = {
   }),
   undoExecution: post({
     path: '/my/tools/{tool_id}/undo',
-    summary: 'Restore what a file tool changed.',
+    summary: 'Restore what a file tool or a landed command changed.',
     scopes: deciders,
     body: executions.undoBodySchema,
     response: executions.undoResponseSchema,

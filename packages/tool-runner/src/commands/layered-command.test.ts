@@ -76,11 +76,16 @@ describe.skipIf(cannotIsolate)('commands in layers', () => {
   it('[RN-11] the workspace does not change while a command runs', async () => {
     fixture.write('a', 'old\n');
     const seen: (string | undefined)[] = [];
-    const { stdout } = await fixture.run('echo new > a; touch b; echo done; sleep 0.1', {
-      onProgress: ({ output }) => {
-        if (output?.chunk.includes('done')) seen.push(fixture.read('a'), fixture.read('b'));
+    const { stdout } = await fixture.run(
+      'echo new > a; touch b; echo done; until [ -e /tmp/go ]; do sleep 0.01; done',
+      {
+        onProgress: ({ output }) => {
+          if (!output?.chunk.includes('done')) return;
+          seen.push(fixture.read('a'), fixture.read('b'));
+          void fixture.run('touch /tmp/go');
+        },
       },
-    });
+    );
     expect([stdout, ...seen]).toEqual(['done\n', 'old\n', undefined]);
     expect([fixture.read('a'), fixture.read('b')]).toEqual(['new\n', '']);
   });
@@ -336,3 +341,21 @@ function spawnReader(pipe: string): () => Promise<string> {
   expect(child.status).toBe(0);
   return async () => readFileSync(join(folder, '..', 'read', 'out'), 'utf8');
 }
+
+describe.skipIf(cannotIsolate)('[RN-11] where there are no layers', () => {
+  it('commands work as before, and doctor says why', async () => {
+    const fixture = new LayeredFixture({ name: 'a,b' });
+    expect(fixture.runner.layers.problem).toContain('has a colon, a comma or a backslash in it');
+    const result = await fixture.run(
+      'id -u; echo x > a; mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json',
+    );
+    expect(result).toMatchObject({
+      stdout: `${process.getuid?.()}\n`,
+      changed_files: [{ path: 'a', operation: 'created' }],
+      stderr: expect.stringContaining('"sub/.vscode" would execute later; it was set aside (VA-3)'),
+    });
+    for (const field of ['undoable', 'withheld']) expect(result).not.toHaveProperty(field);
+    expect(await fixture.run('echo evil > .vscode/x || echo held')).toMatchObject({ stdout: 'held\n' });
+    await fixture.remove();
+  });
+});

@@ -33,13 +33,15 @@ export class LayeredFixture {
   readonly stateFolder: string;
   readonly runner: WorkspaceParts;
 
+  /** `name`: that of the workspace's folder. */
   constructor({
     base = tmpdir(),
+    name = 'workspace',
     runnerJson,
-  }: { readonly base?: string; readonly runnerJson?: object } = {}) {
+  }: { readonly base?: string; readonly name?: string; readonly runnerJson?: object } = {}) {
     this.parent = realpathSync(mkdtempSync(join(base, 'countersign-layered-')));
     chmodSync(this.parent, 0o755);
-    const [root, home, config] = ['workspace', 'home', 'config'].map((name) => join(this.parent, name)) as [
+    const [root, home, config] = [name, 'home', 'config'].map((folder) => join(this.parent, folder)) as [
       string,
       string,
       string,

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { FileChange } from '../files/file-snapshot.ts';
 import type { ResultReport } from '../runner-api.ts';
@@ -214,4 +215,33 @@ it('[DA-4] keeps the newest head, and notices one that goes back or is another',
   ]);
   journal.close();
   expect(open().auditHead).toBe('6:bb');
+});
+
+it('opens a journal of an earlier version, and keeps what it has', () => {
+  open().close();
+  const old = new DatabaseSync(join(folder, 'journal.sqlite'));
+  old.exec(`drop table landings; drop table changes; create table changes (
+    tool_id text not null, attempt integer not null, position integer not null, path text not null,
+    operation text not null, before text, after text, mode integer, copy text, recorded_at integer not null,
+    undone_at integer, primary key (tool_id, attempt, position)) strict;
+    insert into changes values ('a', 1, 0, 'x.md', 'created', null, 'sha256:b', null, null, ${now}, null)`);
+  old.close();
+  const journal = open();
+  journal.recordChanges('b', 1, [change('y.md')]);
+  expect([...journal.changesOf('a'), ...journal.changesOf('b')]).toMatchObject([
+    { path: 'x.md', modeAfter: undefined, identity: undefined, copyBytes: 0 },
+    { path: 'y.md', mode: 0o640, copyBytes: 8 },
+  ]);
+});
+
+it('[RN-12] keeps undo copies of the newest calls, as many as fit', () => {
+  const journal = Journal.open({ folder, holder: { program: 'a test' }, now: () => now, undoBytes: 20 });
+  journals.push(journal);
+  for (const id of ['a', 'b', 'c']) {
+    journal.start(id, 1, 'write_file');
+    journal.recordChanges(id, 1, [change(`${id}.md`)]);
+    journal.end(id, 1, report);
+  }
+  expect(['a', 'b', 'c'].map((id) => journal.changesOf(id).length)).toEqual([0, 1, 1]);
+  expect(copies().length).toBe(2);
 });

@@ -199,6 +199,7 @@ export class Journal {
           ...change,
           mode: original?.mode,
           modeAfter: undefined,
+          isModeOnly: false,
           mtimeNs: undefined,
           mtimeNsAfter: undefined,
           identity: undefined,

@@ -11,6 +11,8 @@ export interface PlannedChange {
   readonly mode: number | undefined;
   /** Undefined if the mode after the change was not recorded: then any mode counts as unchanged. */
   readonly modeAfter: number | undefined;
+  /** True if the same entry stays and only gets other permissions. */
+  readonly isModeOnly: boolean;
   /** Nanoseconds since 1970; undefined if not recorded. */
   readonly mtimeNs: bigint | undefined;
   readonly mtimeNsAfter: bigint | undefined;
@@ -37,6 +39,7 @@ export interface RecordedChange extends PlannedChange {
 /** The columns that were added to the table `changes` after its first version. */
 export const addedColumns = {
   mode_after: 'integer',
+  mode_only: 'integer',
   mtime: 'text',
   mtime_after: 'text',
   identity: 'text',
@@ -45,9 +48,9 @@ export const addedColumns = {
 } as const;
 
 export const insertChange = `insert into changes
-  (tool_id, attempt, position, path, operation, before, after, mode, mode_after, mtime, mtime_after, identity, copy,
+  (tool_id, attempt, position, path, operation, before, after, mode, mode_after, mode_only, mtime, mtime_after, identity, copy,
    copy_bytes, source, recorded_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export const columnsOf = (change: PlannedChange) => [
   textOf(change.path),
@@ -56,6 +59,7 @@ export const columnsOf = (change: PlannedChange) => [
   textOf(change.after),
   change.mode ?? null,
   change.modeAfter ?? null,
+  Number(change.isModeOnly),
   change.mtimeNs?.toString() ?? null,
   change.mtimeNsAfter?.toString() ?? null,
   change.identity ?? null,
@@ -74,6 +78,7 @@ export const changeFrom = (row: Row): RecordedChange => ({
   after: fromText(row.after),
   mode: numberFrom(row.mode),
   modeAfter: numberFrom(row.mode_after),
+  isModeOnly: row.mode_only === 1,
   mtimeNs: timeFrom(row.mtime),
   mtimeNsAfter: timeFrom(row.mtime_after),
   identity: (row.identity as string | null) ?? undefined,

@@ -63,8 +63,6 @@ const isFolder = (version: FileVersion): boolean => version === DIRECTORY;
 /** A file or link takes the place of a folder, or the other way round: not possible with one rename. */
 const isSwap = ({ before, after }: RecordedChange): boolean =>
   before !== null && after !== null && isFolder(before) !== isFolder(after);
-const isModeOnly = ({ before, after, mode, modeAfter }: RecordedChange): boolean =>
-  before === after && mode !== modeAfter;
 
 /** Copied files wait for each other, to be flushed together before they are renamed. */
 const BATCH = 500;
@@ -203,7 +201,7 @@ class Applying {
     if (isResumed) await this.#discard(besides(change));
     const source = entryNow(this.#sourceOf(change));
     // What is gone from the layer has landed, even if it was changed since.
-    const hasLanded = this.#layer !== undefined && !source && !isModeOnly(change);
+    const hasLanded = this.#layer !== undefined && !source && !change.isModeOnly;
     const now = entryNow(this.#workspace.at(path));
     const isReplaced = before !== null && !isSwap(change);
     if (!now && isReplaced) return hasLanded;
@@ -214,7 +212,7 @@ class Applying {
       return isDone;
     }
     if (hasLanded && isResumed) return true;
-    if (now && isModeOnly(change)) return this.#workspace.adjust(path, now, { mode: change.modeAfter });
+    if (now && change.isModeOnly) return this.#workspace.adjust(path, now, { mode: change.modeAfter });
     if (source && this.#isSameDisk)
       return (await this.#isWhole(change, source)) && { temporary: undefined, replaces };
     return (await this.#copy(change, source, now?.owner)) && { temporary: besides(change), replaces };

@@ -51,6 +51,9 @@ const entryOf = (stats: BigIntStats): EntryNow => ({
   identity: identityOf(stats),
 });
 
+/** Whether a version is that of a file. */
+export const isFileVersion = (version: FileVersion): boolean => version?.startsWith('sha256:') ?? false;
+
 const LINK = 'link:';
 /** The target of a link, by its version; undefined for other versions. */
 export const targetOf = (version: FileVersion): string | undefined =>
@@ -99,6 +102,6 @@ export async function isEntry(
 ): Promise<boolean> {
   if (mode !== undefined && now.type !== 'link' && now.mode !== mode) return false;
   // Do not read a file for nothing.
-  if ((now.type === 'file') !== (version?.startsWith('sha256:') ?? false)) return false;
+  if ((now.type === 'file') !== isFileVersion(version)) return false;
   return (await versionNow(at, now)) === version;
 }

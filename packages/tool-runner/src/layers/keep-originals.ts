@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Journal } from '../journal/journal.ts';
 import type { PlannedChange } from '../journal/recorded-change.ts';
-import { type EntryNow, entryNow, isEntry } from './entry-now.ts';
+import { type EntryNow, entryNow, isEntry, isFileVersion } from './entry-now.ts';
 import { flush } from './flush.ts';
 import { FolderWalk } from './folder-walk.ts';
 import { Turns } from './turns.ts';
@@ -74,5 +74,4 @@ export function discardOriginals(journal: Journal, kept: KeptOriginals | undefin
 }
 
 /** Whether a file's content is replaced or removed, rather than only its mode changed. */
-const losesContent = ({ before, after, mode, modeAfter }: PlannedChange): boolean =>
-  before !== null && before.startsWith('sha256:') && !(before === after && mode !== modeAfter);
+const losesContent = ({ before, isModeOnly }: PlannedChange): boolean => isFileVersion(before) && !isModeOnly;

@@ -20,10 +20,7 @@ export function landedResult(
   { landed, conflicts, notUndoable, problem }: LandingOutcome,
   most: number,
 ): ToolResult {
-  const files = landed.filter(
-    ({ path, before, after }) =>
-      (after ?? before) !== DIRECTORY && !path.split('/').includes('.git') && !sensitivePlaces.find(path),
-  );
+  const files = landed.filter(isListed);
   const incomplete = [
     files.length > most ? `${files.length} files changed; ${most} of them are listed` : undefined,
     problem,

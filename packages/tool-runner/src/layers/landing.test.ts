@@ -2,10 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
+  closeSync,
   existsSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,17 +16,21 @@ import {
   symlinkSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defaultLimits } from '@countersign/protocol';
+import { CountersignError, defaultLimits } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Journal } from '../journal/journal.ts';
+import { recoverJournal } from '../journal/recovery.ts';
 import { FileUndo } from '../undo/file-undo.ts';
+import { landedChanges, runChanges } from '../undo/run-changes.ts';
 import type { Workspace } from '../workspace.ts';
 import { type Landed, landingIn } from './landing.ts';
 import { effectsBetween, layerLike, looksOf, treeOf } from './tree.test-data.ts';
 
+const silent = { debug() {}, info() {}, error() {} };
 const disks = [
   ['one disk', tmpdir(), tmpdir()],
   ['the state folder on tmpfs', tmpdir(), '/dev/shm'],
@@ -37,6 +43,7 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
   let upper: string;
   let journal: Journal;
   let undo: FileUndo;
+  let workspace: Workspace;
   let calls = 0;
 
   beforeEach(() => {
@@ -250,6 +257,86 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
     expect(await undone(toolId)).toBe('completed');
     expect([readFileSync(at('fine'), 'utf8'), readFileSync(at('edited'), 'utf8')]).toEqual(['fine', 'mine']);
     expect(leftovers()).toEqual([]);
+  });
+
+  it('a landing that was stopped after it was journalled is completed by the next runner, with its result', async () => {
+    for (const name of ['a', 'b', '.env']) write(name);
+    const { changesOf } = journal.landings;
+    journal.landings.changesOf = async () => {
+      throw new Error('stopped');
+    };
+    await expect(
+      run(sh('echo new > a; echo new > b; echo new > .env; mkdir d; chmod 700 d')),
+    ).rejects.toThrow('stopped');
+    expect(readFileSync(at('a'), 'utf8')).toBe('a');
+    journal.landings.changesOf = changesOf;
+    write('b', 'mine');
+    const resumed: string[] = [];
+    await recoverJournal(journal, workspace, silent, ({ layer }, { conflicts }) => {
+      resumed.push(layer?.upper ?? '', ...conflicts.map(({ path }) => path));
+    });
+    expect(resumed).toEqual([upper, 'b']);
+    expect(journal.unacknowledged().map(({ report }) => report)).toEqual([
+      {
+        attempt: 1,
+        status: 'completed',
+        result: {
+          success: true,
+          changed_files: [{ path: 'a', operation: 'modified' }],
+          undoable: true,
+          conflicts: [{ path: 'b' }],
+        },
+      },
+    ]);
+    expect([
+      readFileSync(at('a'), 'utf8'),
+      readFileSync(at('b'), 'utf8'),
+      statSync(at('d')).mode & 0o777,
+    ]).toEqual(['new\n', 'mine', 0o700]);
+  });
+
+  it('nothing lands, and no copy stays, where it cannot be journalled', async () => {
+    write('a');
+    journal.landings.begin = async () => {
+      throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: 'the disk is full' });
+    };
+    await expect(run(sh('echo new > a'))).rejects.toThrow('the disk is full');
+    expect([readFileSync(at('a'), 'utf8'), readdirSync(journal.copies.folder)]).toEqual(['a', []]);
+  });
+
+  it('an undo copy that somebody wrote into is not used', async () => {
+    write('log', 'old\n');
+    const open = openSync(at('log'), 'a');
+    const { toolId } = await run(sh('rm log'));
+    writeSync(open, 'a program that still had it open\n');
+    closeSync(open);
+    // Where the copy is a hard link, it is not what was there before.
+    const isLinked = stateDisk === workspaceDisk;
+    expect(await undone(toolId)).toBe(isLinked ? 'failed' : 'completed');
+    expect(existsSync(at('log'))).toBe(!isLinked);
+  });
+
+  it('tells the difference of a run, without secrets and folders', async () => {
+    write('a.txt', 'one\ntwo\n');
+    write('.env', 'SECRET=1');
+    write('photo', Buffer.from([0, 1, 2, 0]));
+    await run(sh('echo three >> a.txt; mkdir d'));
+    const { toolId } = await run(
+      sh('sed -i s/one/ONE/ a.txt; echo SECRET=2 > .env; echo x > d/new; chmod 755 photo; ln -s a.txt l'),
+    );
+    const made = await landedChanges(journal, root, toolId, 1);
+    expect(await runChanges(journal, 'run', made)).toMatchObject([
+      {
+        path: 'a.txt',
+        operation: 'modified',
+        diff: expect.stringContaining('-one\n+ONE\n two\n+three\n'),
+        added: 2,
+        removed: 1,
+      },
+      { path: 'd/new', operation: 'created', added: 1 },
+      { path: 'l', operation: 'created', diff: '' },
+      { path: 'photo', operation: 'modified', diff: '' },
+    ]);
   });
 
   it('a file that was only touched meanwhile is no conflict', async () => {

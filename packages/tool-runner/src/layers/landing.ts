@@ -136,7 +136,7 @@ function requireRoom(root: string, upper: string, effects: readonly Effect[]): v
   if (isOtherDisk && bytes > bavail * bsize) throw new CountersignError('DISK_FULL', { path: root });
 }
 
-export function changeOf({ path, before, after }: Effect): PlannedChange {
+export function changeOf({ path, change, before, after }: Effect): PlannedChange {
   return {
     path,
     operation: before === undefined ? 'created' : after === undefined ? 'deleted' : 'modified',
@@ -144,6 +144,7 @@ export function changeOf({ path, before, after }: Effect): PlannedChange {
     after: after?.version ?? null,
     mode: modeOf(before),
     modeAfter: modeOf(after),
+    isModeOnly: change === 'mode',
     mtimeNs: mtimeOf(before),
     mtimeNsAfter: mtimeOf(after),
     identity: before?.identity,

@@ -78,7 +78,8 @@ export function effectsBetween(root: string, upper: string): Effect[] {
     const [before, after] = [below.get(path), above.get(path)];
     const isSame =
       before?.version === after?.version &&
-      (before?.type !== 'file' || (before.mtimeNs === after?.mtimeNs && before.names === after.names));
+      (before?.type !== 'file' ||
+        (before.mtimeNs === after?.mtimeNs && (after.names === 1 || before.names > 1)));
     if (isSame && (before?.mode === after?.mode || before?.type === 'link')) continue;
     const change = !before ? 'created' : !after ? 'deleted' : isSame ? 'mode' : 'modified';
     effects.push({ path, change, before: state(before), after: state(after) });

@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { RunChange } from '@countersign/protocol';
 import { DIRECTORY, type FileChange, versionOf } from '../files/file-snapshot.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { RecordedChange } from '../journal/recorded-change.ts';
-import { entryNow, targetOf } from '../layers/entry-now.ts';
+import { entryNow, isFileVersion, readFlags, targetOf } from '../layers/entry-now.ts';
 import { FolderWalk } from '../layers/folder-walk.ts';
+import { isListed } from '../layers/landed-result.ts';
 import { Turns } from '../layers/turns.ts';
 import { fileDiff } from '../preview/file-diff.ts';
 
@@ -41,7 +42,7 @@ export async function runChanges(
   return changes;
 }
 
-/** What a landed command changed, with the contents now, for `runChanges`. A file that changed again has no content. */
+/** What a landed command changed, with the contents now, for `runChanges`. Leaves out files that have changed again. */
 export async function landedChanges(
   journal: Journal,
   root: string,
@@ -56,17 +57,11 @@ export async function landedChanges(
       await turns.next();
       const { path, operation, before, after, modeAfter } = change;
       // Names that are not UTF-8 have no place in a diff.
-      if (!path.isWellFormed()) continue;
-      const bytes = after?.startsWith('sha256:') ? contentOf(walk.at(path), after) : null;
-      const contentAfter = bytes && { bytes, mode: modeAfter };
-      changes.push({
-        path,
-        operation,
-        before,
-        after,
-        original: undefined,
-        ...(bytes !== undefined && { contentAfter }),
-      });
+      if (!path.isWellFormed() || !isListed(change)) continue;
+      const made = { path, operation, before, after, original: undefined };
+      const bytes = after !== null && isFileVersion(after) ? contentOf(walk.at(path), after) : null;
+      if (bytes === undefined) continue;
+      changes.push({ ...made, contentAfter: bytes && { bytes, mode: modeAfter } });
     }
     return changes;
   } finally {
@@ -77,8 +72,13 @@ export async function landedChanges(
 function contentOf(at: string | Buffer | undefined, version: string): Buffer | undefined {
   const now = entryNow(at);
   if (at === undefined || now?.type !== 'file' || now.size > MAX_BYTES) return undefined;
-  const bytes = readFileSync(at);
-  return versionOf(bytes) === version ? bytes : undefined;
+  const file = openSync(at, readFlags);
+  try {
+    const bytes = readFileSync(file);
+    return versionOf(bytes) === version ? bytes : undefined;
+  } finally {
+    closeSync(file);
+  }
 }
 
 function changeSince(journal: Journal, first: RecordedChange, last: FileChange): RunChange | undefined {
@@ -93,9 +93,9 @@ function changeSince(journal: Journal, first: RecordedChange, last: FileChange):
   if ((contentAfter?.bytes.length ?? 0) > MAX_BYTES) return undefined;
   // The first change of the run was one of permissions, or its copy did not fit.
   if (first.before !== null && first.copy === undefined) return undefined;
-  if (first.copyBytes > MAX_BYTES) return undefined;
+  const size = first.copy === undefined ? 0 : entryNow(journal.copies.pathOf(first.copy))?.size;
+  if (size === undefined || size > MAX_BYTES) return undefined;
   const before = first.copy === undefined ? null : journal.originalOf(first.copy);
-  if (before && before.length > MAX_BYTES) return undefined;
   const { diff, truncated } = fileDiff({
     path,
     operation,

@@ -4,7 +4,7 @@ import { DIRECTORY, type FileVersion } from '../files/file-snapshot.ts';
 import { nameFromDisk } from '../isolation/disk-names.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { PlannedChange, RecordedChange } from '../journal/recorded-change.ts';
-import { type EntryNow, entryNow, targetOf, versionNow } from '../layers/entry-now.ts';
+import { type EntryNow, entryNow, isFileVersion, targetOf, versionNow } from '../layers/entry-now.ts';
 import { FolderWalk } from '../layers/folder-walk.ts';
 import { Turns } from '../layers/turns.ts';
 import type { Workspace } from '../workspace.ts';
@@ -143,6 +143,7 @@ function changeOf({ path, now, version, target }: Restoration): PlannedChange {
     after,
     mode: now?.type === 'link' ? undefined : now?.mode,
     modeAfter: mode,
+    isModeOnly: version === after,
     mtimeNs: now?.mtimeNs,
     mtimeNsAfter: mtimeNs,
     identity: now?.identity,
@@ -153,8 +154,8 @@ function changeOf({ path, now, version, target }: Restoration): PlannedChange {
 }
 
 /** A file was there before, and only its mode is known now. */
-const isCopyMissing = ({ before, after, copy }: RecordedChange): boolean =>
-  before !== null && before.startsWith('sha256:') && before !== after && copy === undefined;
+const isCopyMissing = ({ before, isModeOnly, copy }: RecordedChange): boolean =>
+  isFileVersion(before) && !isModeOnly && copy === undefined;
 
 const notKept = new CountersignError('NOT_UNDOABLE', { problem: 'no copy is kept of what was there before' });
 
