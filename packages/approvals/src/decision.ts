@@ -3,6 +3,7 @@ import {
   type CheckedCard,
   type ErrorCode,
   lookAgainCodes,
+  messageOf,
   type OfferedScope,
   type PolicyRule,
   type RequestBody,
@@ -125,7 +126,7 @@ export async function decisionAnswer(sent: Promise<DecisionOutcome>): Promise<De
     const { grant_id: grantId, rule_id: ruleId } = answer.response;
     return { kind: 'settled', outcome, status, device: null, grantId, ruleId };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const notice: Notice = { code: error instanceof ApiError ? error.code : 'INTERNAL', message };
     return { kind: lookAgainCodes.has(notice.code) ? 'look-again' : 'failed', notice };
   }

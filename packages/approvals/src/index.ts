@@ -57,5 +57,5 @@ export {
 export { callSummary, reasonText, scopeLabel, shownOperand, titleOf } from './request-sentences.ts';
 export { plainText, resultLines, resultText, sizeText } from './result-lines.ts';
 export { type FileLines, type MatchedFile, type ResultView, resultView } from './result-view.ts';
-export { partOfOperand, type ShellPart, shellParts } from './shell-parts.ts';
+export { type ReadShellPart, readShellLine, shellParts } from './shell-parts.ts';
 export { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';

@@ -154,7 +154,7 @@ describe('errorCodes', () => {
     'RUNNER_LOST',
     'NO_RUNNER',
     'COMMAND_TIMEOUT',
-  ])('has %s, which the specification names', (code) => {
+  ])('has the code %s that the specification names', (code) => {
     expect(errorCodes).toHaveProperty(code);
   });
 

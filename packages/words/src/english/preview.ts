@@ -14,6 +14,7 @@ export const englishPreview = {
   irreversible: 'Cannot be undone',
   unknownWord: '⟨known only when it runs⟩',
   fetches: 'Fetches from',
+  repositories: 'Repository',
   hooks: 'Hooks',
   noHooks: 'No hooks run',
   message: 'Message',

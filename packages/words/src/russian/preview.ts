@@ -14,6 +14,7 @@ export const russianPreview: typeof englishPreview = {
   irreversible: 'Отменить нельзя',
   unknownWord: '⟨станет известно при запуске⟩',
   fetches: 'Заберёт из',
+  repositories: 'Репозиторий',
   hooks: 'Хуки',
   noHooks: 'Хуки не запускаются',
   message: 'Сообщение',
