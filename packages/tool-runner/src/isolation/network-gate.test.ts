@@ -120,7 +120,7 @@ describe.skipIf(cannotIsolate)('network of a command in isolation', () => {
   });
 
   it('[RN-5] the command keeps its input, exit code and signals', async () => {
-    const fixture = fixtureFor();
+    const fixture = fixtureFor({ killDelayMs: 60_000 });
     expect(await fixture.bash('cat; echo out; echo err >&2; exit 7', mayUseNetwork)).toEqual({
       stdout: 'out\n',
       stderr: 'err\n',
