@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Client } from '@countersign/client';
+import { releaseCommands } from '@countersign/testing';
 import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
@@ -558,9 +559,8 @@ describe('chat', () => {
   it('takes a message while the agent works, queues it, and has commands and modes', async () => {
     const runner = server.open(['connect', server.workspace, '--no-prompt']);
     await runner.screen.shows('Connected');
-    const go = join(server.workspace, 'go');
-    const waits =
-      "const fs = require('fs'); const t = setInterval(() => fs.existsSync('go') && clearInterval(t), 20);";
+    const waits = "process.on('SIGUSR2', () => process.exit()); setInterval(() => {}, 1_000);";
+    const release = () => releaseCommands(server.workspace, 'waits.js');
     writeFileSync(join(server.workspace, 'waits.js'), waits);
     const { screen, ended } = say('--new');
     await screen.shows('Ctrl-D leaves');
@@ -580,10 +580,9 @@ describe('chat', () => {
     screen.type('/rename While it works'); // a command is not for the agent
     screen.send('\r');
     await screen.shows('Renamed to “While it works”.');
-    writeFileSync(go, '');
+    await release();
     await screen.shows('✓ Listed the project root');
     await screen.shows('Ctrl-D leaves');
-    rmSync(go);
 
     // The agent works for another front end.
     const { sessions } = await client.listSessions({ params: { project_id: await projectId() } });
@@ -599,12 +598,11 @@ describe('chat', () => {
     await screen.shows('queued: /read_file path=not-there.md');
     await press(screen, 'y');
     await screen.shows('Running node waits.js');
-    writeFileSync(go, '');
+    await release();
     await screen.shows('Read not-there.md');
     await screen.shows('Ctrl-D leaves');
     expect(screen.text).toMatch(/Ctrl-D leaves +Ask/); // the mode is always there
     expect(screen.raw.match(/you {2}\/read_file path=not-there\.md(?!▏)/g)).toHaveLength(1);
-    rmSync(go);
 
     screen.send('\u001b[Z');
     await screen.shows('Mode: Accept edits.');

@@ -2,8 +2,9 @@ import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs
 import { join } from 'node:path';
 import type { ApiError } from '@countersign/client';
 import type { PolicyRule } from '@countersign/protocol';
+import { releaseCommands } from '@countersign/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { pause, until } from '../../lab/src/waiting.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
 /** What can go wrong between a decision and its effect, with the real server and `countersign connect`. */
@@ -232,6 +233,23 @@ it('[RN-10] a second runner of the same workspace is told which one has it, and 
   expect((await story.call('write_file', { path: 'first.md', content: 'y' })).status).toBe('completed');
 });
 
+/** Waits until the call's command has printed this. */
+const hasPrinted = (toolId: string, text: string) =>
+  story.person.next(
+    'tool.progress',
+    (told) => told.tool_id === toolId && told.output?.chunk.includes(text) === true,
+  );
+
+/** Starts a command that says so in `log`, and runs until it is released; then it does `then`. */
+async function held(log: string, then: string) {
+  const waits = 'while :; do sleep 0.1; done';
+  const command = `trap "${then}; exit 0" USR2; echo begun ${log} | tee -a ${log}; ${waits}`;
+  const toolId = await ask('shell_exec', { command, timeout: 300 });
+  await story.approve(await story.card(toolId));
+  await hasPrinted(toolId, `begun ${log}`);
+  return { toolId, release: () => releaseCommands(story.root, log) };
+}
+
 describe('the server restarts', () => {
   it('[AP-10] while an approval is pending: the card stays, and the approved call runs', async () => {
     const toolId = await ask('write_file', { path: 'restart.md', content: 'x\n' });
@@ -243,13 +261,13 @@ describe('the server restarts', () => {
   });
 
   it('[EX-7] while a call runs: it continues, once, and its result arrives', async () => {
-    const command = 'echo begun >> once.log; sleep 2; echo ended >> once.log';
-    const toolId = await ask('shell_exec', { command });
-    await story.approve(await story.card(toolId));
-    await until(() => existsSync(story.at('once.log')), { otherwise: () => story.runner.log });
-    await server.crash(() => pause(2_500)); // the call ends while the server is down
+    const { toolId, release } = await held('once.log', 'echo ended >> once.log');
+    await server.crash(async () => {
+      await release();
+      await until(() => existsSync(story.at('once.log')), { otherwise: () => story.runner.log });
+    });
     expect(await story.untilFinal(toolId)).toMatchObject({ status: 'completed', result: { exit_code: 0 } });
-    expect(story.read('once.log')).toBe('begun\nended\n');
+    expect(story.read('once.log')).toBe('begun once.log\nended\n');
   });
 });
 
@@ -263,32 +281,38 @@ describe('[EX-8] cancelling a running call', () => {
     [
       'ends a command and its children',
       // The program itself reports that it was told to end, not killed.
-      'trap "echo told > told-1; exit 1" TERM; sleep 601 & (sleep 602; true) & echo up > up-1; wait',
+      'trap "echo told; exit 1" TERM; sleep 601 & (sleep 602; true) & echo up | tee up-1; wait',
       'up-1',
-      ['told-1'],
+      'up\ntold\n',
     ],
-    ['ends what ignores SIGTERM', 'trap "" TERM; echo up > up-2; while :; do sleep 0.1; done', 'up-2', []],
-  ])('%s', async (_what, command, mark, left) => {
+    [
+      'ends what ignores SIGTERM',
+      'trap "" TERM; echo up | tee up-2; while :; do sleep 0.1; done',
+      'up-2',
+      'up\n',
+    ],
+  ])('%s', async (_what, command, mark, stdout) => {
     const toolId = await ask('shell_exec', { command, timeout: 300 });
     await story.approve(await story.card(toolId));
-    await until(() => existsSync(story.at(mark)), { otherwise: () => story.runner.log });
+    await hasPrinted(toolId, 'up');
     const { status } = await story.agent.cancelExecution({ params: { tool_id: toolId }, body: {} });
     expect(status).toBe('executing');
     expect(await story.untilFinal(toolId)).toMatchObject({
       status: 'cancelled',
       code: 'EXECUTION_CANCELLED',
+      result: { stdout },
     });
     await noneLeft(mark);
-    expect(left.filter((name) => !existsSync(story.at(name)))).toEqual([]);
+    expect(existsSync(story.at(mark))).toBe(false); // nothing landed (RN-11)
   });
 
   it('[RN-1] ending the runner ends its processes and leaves nothing behind', async () => {
     const job = await story.call('shell_background', { command: 'echo up > up-3; sleep 603' });
     expect(job.status).toBe('completed');
-    const toolId = await ask('shell_exec', { command: 'echo up > up-4; sleep 604', timeout: 300 });
+    const toolId = await ask('shell_exec', { command: 'echo up | tee up-4; sleep 604', timeout: 300 });
     await story.approve(await story.card(toolId));
-    for (const mark of ['up-3', 'up-4'])
-      await until(() => existsSync(story.at(mark)), { otherwise: () => story.runner.log });
+    await hasPrinted(toolId, 'up');
+    await until(() => existsSync(story.at('up-3')), { otherwise: () => story.runner.log });
     expect(await story.runner.end('SIGTERM')).toBe('0');
     for (const mark of ['up-3', 'up-4']) await noneLeft(mark);
     expect(readdirSync(story.root).filter((name) => name.startsWith('.'))).toEqual([]);
@@ -337,11 +361,10 @@ describe('[RN-3] undo by call', () => {
 });
 
 it('[EX-7] a result that comes after the lease has ended is stored, and the status stays', async () => {
-  const toolId = await ask('shell_exec', { command: 'echo begun > late.log; sleep 1; echo the result' });
-  await story.approve(await story.card(toolId));
-  await until(() => existsSync(story.at('late.log')), { otherwise: () => story.runner.log });
+  const { toolId, release } = await held('late.log', 'echo the result');
   story.runner.pause(); // like a machine that sleeps: its lease ends after 30 s
   try {
+    await release();
     expect(await story.untilFinal(toolId)).toMatchObject({ status: 'failed', code: 'RUNNER_LOST' });
   } finally {
     story.runner.resume();
@@ -350,7 +373,7 @@ it('[EX-7] a result that comes after the lease has ended is stored, and the stat
   expect(JSON.stringify(late.result)).toContain('the result');
   const { execution, late_result } = await story.look(toolId);
   expect([execution.status, execution.error?.code]).toEqual(['failed', 'RUNNER_LOST']);
-  const result = { success: true, exit_code: 0, stdout: 'the result\n' };
+  const result = { success: true, exit_code: 0, stdout: 'begun late.log\nthe result\n' };
   expect(late_result).toMatchObject({ status: 'completed', result, error: null });
   expect((await barrier()).status).toBe('completed');
 });

@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
 import { Journal } from '../../../packages/tool-runner/src/journal/journal.ts';
+import { LandingRecords } from '../../../packages/tool-runner/src/journal/landing-records.ts';
 
 /** Steps of a call at which a runner can be made to kill itself, in the order in which a call reaches them. */
 export const killSteps = [
@@ -17,6 +18,8 @@ export const killSteps = [
   'unlinked',
   'directory made',
   'process started',
+  'layer recorded',
+  'landing recorded',
   'journal ended',
   'result asked',
   'result answered',
@@ -56,6 +59,12 @@ export async function installKillSteps(changeLog: string): Promise<(kill: Planne
     killAt('journal started', toolId);
   });
   after(Journal.prototype, 'recordChanges', (toolId) => killAt('journal recorded', toolId));
+  after(Journal.prototype, 'recordLayer', (toolId) => killAt('layer recorded', toolId));
+  const { begin } = LandingRecords.prototype;
+  LandingRecords.prototype.begin = async function (...args) {
+    await begin.apply(this, args);
+    killAt('landing recorded', args[0].toolId);
+  };
   after(Journal.prototype, 'end', (toolId) => killAt('journal ended', toolId));
   after(Journal.prototype, 'acknowledge', (toolId) => killAt('acknowledged', toolId));
 

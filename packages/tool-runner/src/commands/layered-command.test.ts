@@ -126,6 +126,7 @@ describe.skipIf(cannotIsolate)('commands in layers', () => {
     await expect(cancelled).rejects.toMatchObject({
       code: 'EXECUTION_CANCELLED',
       message: expect.stringContaining('1 change'),
+      changes: { stdout: 'begun\n' },
     });
     expect(readdirSync(fixture.root)).toEqual([]);
     await fixture.runner.layers.idle();
@@ -270,7 +271,9 @@ describe.skipIf(cannotIsolate)('commands in layers', () => {
     it('renames a folder that was there before', async () => {
       fixture.write('folder/file', 'x\n');
       fixture.git('add', '.');
-      expect(await fixture.run('git mv folder moved && git commit -qm moved')).toMatchObject({ exit_code: 0 });
+      expect(await fixture.run('git mv folder moved && git commit -qm moved')).toMatchObject({
+        exit_code: 0,
+      });
       expect(fixture.git('ls-files')).toBe('a\nmoved/file\n');
     });
 

@@ -8,7 +8,7 @@ import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { countChanges } from '../layers/layer-effects.ts';
 import type { Layer } from '../layers/layers.ts';
 import { remoteFolders } from '../network/remote-hosts.ts';
-import { ExecutionCancelled, isCancellation } from '../runner-errors.ts';
+import { EndedAfterChanges, ExecutionCancelled, isCancellation } from '../runner-errors.ts';
 import type { CommandServices } from '../tool-module.ts';
 import { failureNotes } from './failure-notes.ts';
 import { landEffects, withNotes } from './layered-command.ts';
@@ -90,7 +90,10 @@ async function runInLayer(
     ended = await runOnce({ ...command, request }, services, context);
   } catch (error) {
     const dropped = await dropLayer(layer, services);
-    if (isCancellation(error)) throw new ExecutionCancelled(dropped);
+    if (isCancellation(error)) {
+      const cancelled = new ExecutionCancelled(dropped);
+      throw error instanceof EndedAfterChanges ? new EndedAfterChanges(cancelled, error.changes) : cancelled;
+    }
     if (error instanceof CountersignError && error.code === 'SPAWN_FAILED') throw new LayerNotMounted(error);
     throw error;
   }

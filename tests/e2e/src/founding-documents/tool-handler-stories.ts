@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { releaseCommands } from '@countersign/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
 import { calls, type DocumentFixture, type Json, type Person, says, utcTime } from './document-fixture.ts';
@@ -15,7 +16,7 @@ export function describeToolHandler(fixture: () => DocumentFixture): void {
         'config.json': '{}',
         'make.js': 'require("fs").writeFileSync("made.md", "made")',
         'fail.js': 'console.log("half"); process.exit(3)',
-        'wait.js': waitForFile,
+        'wait.js': waitForRelease,
         '.hidden': 'x',
       });
     });
@@ -197,7 +198,9 @@ export function describeToolHandler(fixture: () => DocumentFixture): void {
       );
       await until(() => handler.activeExecutions.size === 5, { otherwise: () => 'not all are signalled' });
       expect([handler.concurrentCount, handler.concurrentQueue.length]).toEqual([3, 2]);
-      person.write('go.md', 'go');
+      await releaseCommands(person.workspace, 'wait.js', 3);
+      await until(() => handler.activeExecutions.size === 2, { otherwise: () => 'three do not end' });
+      await releaseCommands(person.workspace, 'wait.js', 2);
       for (const { body } of made) expect(await ended(body.tool_id)).toMatchObject({ status: 'completed' });
       expect([handler.concurrentCount, handler.concurrentQueue]).toEqual([0, []]);
     });
@@ -225,6 +228,5 @@ export function describeToolHandler(fixture: () => DocumentFixture): void {
   });
 }
 
-/** Resolves when the file go.md exists. */
-const waitForFile =
-  'const { existsSync } = require("fs"); const look = () => existsSync("go.md") || setTimeout(look, 20); look();';
+/** Ends when it is released. */
+const waitForRelease = 'process.on("SIGUSR2", () => process.exit()); setInterval(() => {}, 1_000);';

@@ -43,6 +43,8 @@ const written = {
   'journal ended': 'completed',
 } as const;
 const started = { 'journal started': 'unknown', 'process started': 'unknown' } as const;
+/** What a command wrote in its layer lands whole or not at all (RN-12). */
+const layered = { 'layer recorded': 'not done', 'landing recorded': 'completed' } as const;
 
 const linesOf = (story: RunnerStory, path: string): string[] =>
   existsSync(story.at(path)) ? story.read(path).split('\n').slice(0, -1) : [];
@@ -162,7 +164,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
   command: {
     tool: 'execute_command',
     onlyReads: false,
-    steps: { ...beforeJournal, ...started, ...afterwards },
+    steps: { ...beforeJournal, ...started, ...layered, ...afterwards },
     within: 250,
     prepare(story, n) {
       story.write(`command-${n}.js`, `require('node:fs').appendFileSync('command-${n}.log', 'done\\n');\n`);
@@ -176,6 +178,8 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     steps: {
       'claim granted': 'completed',
       ...started,
+      ...layered,
+      renamed: 'completed',
       'journal ended': 'completed',
       'result asked': 'completed',
     },
@@ -185,7 +189,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     }),
     effects(story, n) {
       const lines = linesOf(story, `shell-${n}.log`);
-      if (count(lines, 'done') > count(lines, 'begun')) throw new Error(`shell-${n}.log: ${lines}`);
+      if (count(lines, 'done') !== count(lines, 'begun')) throw new Error(`shell-${n}.log: ${lines}`);
       return count(lines, 'begun');
     },
   },

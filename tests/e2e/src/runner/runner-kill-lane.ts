@@ -129,6 +129,6 @@ export class RunnerKillLane {
 
 function outcomeOf({ status, code, message }: Ended): Outcome | undefined {
   if (status === 'completed') return 'completed';
-  if (code === 'WRITE_FAILED') return 'not done';
+  if (code === 'WRITE_FAILED' || code === 'LAYER_DROPPED') return 'not done';
   return code === 'RUNNER_LOST' && message.includes('outcome unknown') ? 'unknown' : undefined;
 }
