@@ -99,7 +99,6 @@ const pinned = {
   RUN_STOPPED: [409, 'none', false],
   RUN_ACTIVE: [409, 'repeat', true],
   QUEUE_FULL: [429, 'repeat', true],
-  LAYER_DROPPED: [500, 'repeat', true],
   MESSAGE_SENT: [409, 'none', false],
   NOT_STARTED: [409, 'repeat', true],
   SESSION_READ_ONLY: [403, 'person', false],
