@@ -58,4 +58,14 @@ export { callSummary, reasonText, scopeLabel, shownOperand, titleOf } from './re
 export { plainText, resultLines, resultText } from './result-lines.ts';
 export { type FileLines, type MatchedFile, type ResultView, resultView } from './result-view.ts';
 export { partOfOperand, type ShellPart, shellParts } from './shell-parts.ts';
+export {
+  approvalOfTrial,
+  type TrialFile,
+  type TrialOutcome,
+  trialOf,
+  trialOutput,
+  trialSummary,
+  unlistedEffects,
+  withoutDiff,
+} from './trial-lines.ts';
 export { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';

@@ -1,4 +1,16 @@
 import { type Approval, findTool, type Preview } from '@countersign/protocol';
+import { styledLines } from './ansi-text.ts';
+import { plainText } from './result-lines.ts';
+import {
+  approvalOfTrial,
+  type TrialFile,
+  type TrialWords,
+  trialOf,
+  trialOutput,
+  trialSummary,
+  unlistedEffects,
+  withoutDiff,
+} from './trial-lines.ts';
 import { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';
 
 /** One line of a preview. Its text may contain line feeds; each front end draws it in its own way. */
@@ -28,6 +40,7 @@ export interface PreviewWords extends Readonly<Record<LabelName, string>> {
   commits(count: number): string;
   customTool(server: string): string;
   unavailable(reason: string): string;
+  readonly trial: TrialWords;
 }
 
 type LabelName =
@@ -40,6 +53,8 @@ type LabelName =
       | 'noNetwork'
       | 'fetches'
       | 'irreversible'
+      | 'reversible'
+      | 'output'
       | 'hooks'
       | 'noHooks'
       | 'message'
@@ -59,10 +74,11 @@ export function previewLines(
       ...(i > 0 || preview.kind === 'commit' ? [blank] : []),
       ...fileLines(file, words),
     ]),
+    ...trialEffectLines(preview, words),
   ];
 }
 
-/** The lines of a preview without its diffs, for a front end that draws diffs in its own way. */
+/** The lines of a preview without its diffs and output, for a front end that draws diffs in its own way. */
 export function factLines(
   preview: Preview,
   words: PreviewWords,
@@ -99,7 +115,10 @@ export function factLines(
             ]
           : []),
         ...networkLines(preview, words),
-        ...(preview.reversible ? [] : [{ label: '', text: words.irreversible, tone: 'caution' as const }]),
+        preview.reversible
+          ? { label: '', text: words.reversible }
+          : { label: '', text: words.irreversible, tone: 'caution' },
+        ...trialLines(preview, words, translate),
       ];
     case 'commit':
       return [{ label: words.message, text: preview.message }, ...hookLines(preview.hooks, words)];
@@ -122,6 +141,63 @@ export function factLines(
     case 'unavailable':
       return [{ text: words.unavailable(translate(preview.reason)), tone: 'caution' }];
   }
+}
+
+type CommandPreview = Extract<Preview, { kind: 'command' }>;
+
+/** What came of a trial (RN-13), and what approving does now. */
+function trialLines(
+  { trial }: CommandPreview,
+  words: PreviewWords,
+  translate: (text: string) => string,
+): ViewLine[] {
+  if (trial === undefined) return [];
+  if ('problem' in trial) return [{ text: words.trial.problem(translate(trial.problem)), tone: 'caution' }];
+  const { ended, exit_code, hosts, withheld, left_out } = trial;
+  const list = (label: string, items: readonly string[]): ViewLine[] =>
+    items.length === 0 ? [] : [{ label, text: items.join('  '), tone: 'caution' }];
+  return [
+    ...(ended === 'exit'
+      ? [
+          { text: trialSummary(trial, words.trial), tone: exit_code === 0 ? 'strong' : 'caution' } as const,
+          { text: approvalOfTrial(trial) === 'land' ? words.trial.lands : words.trial.landsNothing },
+        ]
+      : [{ text: words.trial.ended[ended], tone: 'caution' as const }]),
+    ...list(words.trial.withheld, withheld),
+    ...list(words.trial.leftOut, left_out),
+    ...list(words.trial.hosts, hosts),
+  ];
+}
+
+/** The files that a tried command changed, as the runner sent them: deletions first; then what it printed. */
+function trialEffectLines(preview: Preview, words: PreviewWords): ViewLine[] {
+  const trial = trialOf({ preview });
+  if (!trial) return [];
+  const output = trialOutput(trial);
+  const unlisted = unlistedEffects(trial);
+  return [
+    ...trial.files.flatMap((file) => [blank, ...trialFileLines(file, words)]),
+    ...(unlisted > 0 ? [blank, { text: words.trial.more(unlisted), tone: 'caution' as const }] : []),
+    ...(output === ''
+      ? []
+      : [
+          blank,
+          { text: words.output, tone: 'quiet' as const },
+          ...styledLines(output).map((line) => ({ lead: '  ', text: plainText(line) })),
+        ]),
+  ];
+}
+
+function trialFileLines(file: TrialFile, words: PreviewWords): ViewLine[] {
+  const { path, change, diff, truncated } = file;
+  const instead = diff === undefined ? withoutDiff(file, words.trial) : undefined;
+  const facts = [words.operation[change] ?? change, ...(instead === undefined ? [] : [instead])];
+  return [
+    { text: path, tone: change === 'deleted' ? 'danger' : 'strong' },
+    { text: facts.join(' · '), tone: 'quiet' },
+    ...parseUnifiedDiff(diff ?? '').map(diffLine),
+    ...(truncated ? [{ text: words.cut, tone: 'caution' as const }] : []),
+  ];
 }
 
 /** Only `runs` and `network` are facts; the rest is what the tool claims about itself. */

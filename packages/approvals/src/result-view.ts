@@ -162,5 +162,5 @@ function customView(result: JsonValue): ResultView | undefined {
 }
 
 /** Both streams as a terminal would show them, one after the other. */
-const joined = (stdout: string, stderr: string): string =>
+export const joined = (stdout: string, stderr: string): string =>
   stdout !== '' && stderr !== '' && !stdout.endsWith('\n') ? `${stdout}\n${stderr}` : `${stdout}${stderr}`;

@@ -82,6 +82,7 @@ function setUp({ edit, decide, fetch, runners = [], backtest, conversation }: Se
       fetch: fetch ?? (async () => approval()),
       list: async () => [],
       runners: async () => runners,
+      tryFirst: async () => {},
     },
     backtest: async (body) => {
       rules.push(body.rule);

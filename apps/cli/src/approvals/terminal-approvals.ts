@@ -334,6 +334,9 @@ export class TerminalApprovals {
       case 'wait-for-preview':
         this.#note = this.#deps.words.keys.waitForPreview;
         return looking;
+      case 'wait-for-trial':
+        this.#note = this.#deps.words.trial.tryingNeeded;
+        return looking;
       case 'confirm-high':
         return { name: 'confirm', why: 'high' };
       case 'confirm-unseen':

@@ -17,7 +17,7 @@ export function firstChoices(
   { isSeen }: { readonly isSeen: boolean },
 ): string[] {
   const step = stepOf(shown);
-  if (step === 'unfit' || step === 'wait-for-preview') return [approval.reject];
+  if (step === 'unfit' || step === 'wait-for-preview' || step === 'wait-for-trial') return [approval.reject];
   if (!isSeen) return [approval.showAll, approval.reject];
   const approving = [approval.approve, approval.approveMore];
   // In a HIGH dialog the first button is the safe one, because Enter presses it (UI-6).
@@ -45,6 +45,8 @@ export function secondQuestion(
       return { refusal: approval.unfit };
     case 'wait-for-preview':
       return { refusal: approval.previewPending };
+    case 'wait-for-trial':
+      return { refusal: approvalWords[words.language].tryingNeeded };
     case 'confirm-high':
       return { title: approval.highQuestion(title), confirm: approval.confirmApprove };
     case 'confirm-unseen': {

@@ -1,0 +1,91 @@
+import { type Approval, findTool, type Trial, waitsForCommand } from '@countersign/protocol';
+import { sizeText } from './result-lines.ts';
+import { joined } from './result-view.ts';
+
+/** What a command did when it was tried: run in a layer, under the confinement of LOW, before anybody approved it (RN-13). */
+export type TrialOutcome = Extract<Trial, { readonly ended: string }>;
+export type TrialFile = TrialOutcome['files'][number];
+
+/** The texts of a trial in one language. */
+export interface TrialWords {
+  readonly modified: (count: number) => string;
+  readonly created: (count: number) => string;
+  readonly deleted: (count: number) => string;
+  readonly mode: (count: number) => string;
+  readonly nothing: string;
+  exit(code: number): string;
+  seconds(text: string): string;
+  readonly ended: Readonly<Record<Exclude<TrialOutcome['ended'], 'exit'>, string>>;
+  readonly lands: string;
+  readonly landsNothing: string;
+  problem(why: string): string;
+  readonly withheld: string;
+  readonly leftOut: string;
+  readonly hosts: string;
+  more(count: number): string;
+  notText(size: string): string;
+  readonly noContent: string;
+}
+
+/**
+ * Whether a call may be tried before it is decided. The machine must be able to, too: see `ApprovalEntry.isTryable`. The
+ * server decides (NOT_TRYABLE).
+ */
+export function mayBeTried({
+  tool_name,
+  network,
+  preview,
+}: Pick<Approval, 'tool_name' | 'network' | 'preview'>): boolean {
+  const category = findTool(tool_name)?.category;
+  return (
+    waitsForCommand(tool_name) &&
+    (category === 'command' || category === 'shell') &&
+    !network &&
+    preview?.kind === 'command' &&
+    !preview.network &&
+    preview.trial === undefined
+  );
+}
+
+/** What came of the trial that a card shows; undefined if its call was not tried, or could not be. */
+export function trialOf({ preview }: Pick<Approval, 'preview'>): TrialOutcome | undefined {
+  const trial = preview?.kind === 'command' ? preview.trial : undefined;
+  return trial && 'ended' in trial ? trial : undefined;
+}
+
+/**
+ * What approving a tried call does. `land`: the changes that are shown land, without running the command again. `nothing`:
+ * the agent gets the output that is shown. `run`: the command runs, because the trial did not end by itself.
+ */
+export function approvalOfTrial({ ended, counts }: TrialOutcome): 'land' | 'nothing' | 'run' {
+  if (ended !== 'exit') return 'run';
+  return countOf(counts) > 0 ? 'land' : 'nothing';
+}
+
+/** How many effects of a trial the card cannot list. */
+export const unlistedEffects = ({ counts, files }: TrialOutcome): number =>
+  Math.max(0, countOf(counts) - files.length);
+
+const countOf = ({ created, modified, deleted, mode }: TrialOutcome['counts']): number =>
+  created + modified + deleted + mode;
+
+/** The outcome at a glance: `3 changed, 1 created, 2 deleted · exit 0 · 1.2 s`. */
+export function trialSummary({ counts, exit_code, duration_ms }: TrialOutcome, words: TrialWords): string {
+  const kinds = ['modified', 'created', 'deleted', 'mode'] as const;
+  const changes = kinds.flatMap((kind) => (counts[kind] > 0 ? [words[kind](counts[kind])] : []));
+  const seconds = duration_ms / 1000;
+  return [
+    changes.length > 0 ? changes.join(', ') : words.nothing,
+    ...(exit_code === null ? [] : [words.exit(exit_code)]),
+    words.seconds(seconds.toFixed(seconds < 10 ? 1 : 0)),
+  ].join(' · ');
+}
+
+/** What stands for the diff of a file that has none: a folder, a binary or a large file. */
+export function withoutDiff({ change, size }: TrialFile, words: TrialWords): string | undefined {
+  if (change === 'mode') return undefined;
+  return size === undefined ? words.noContent : words.notText(sizeText(size));
+}
+
+/** What the tried command printed, both streams one after the other. It may hold control characters. */
+export const trialOutput = ({ stdout, stderr }: TrialOutcome): string => joined(stdout, stderr);
