@@ -30,7 +30,7 @@ import { CallNetwork } from './network/call-network.ts';
 import { HeldHosts } from './network/held-hosts.ts';
 import { PackageSources } from './network/package-sources.ts';
 import { OwnVerdict } from './own-verdict.ts';
-import { PortDoor } from './ports/port-door.ts';
+import { RunnerDoor } from './ports/runner-door.ts';
 import { failedWith, realPath } from './real-disk.ts';
 import { readRunnerSettings, requireShownFolders } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
@@ -110,6 +110,8 @@ export interface WorkspaceParts {
   readonly heldHosts: HeldHosts;
   readonly journal: Journal;
   readonly land: Land;
+  /** Where the person's own programs on this machine reach this runner. */
+  readonly door: RunnerDoor | undefined;
   readonly layers: Layers;
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
@@ -181,9 +183,9 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
   const git = new GitRepository(workspace, starter);
   const jobs = new BackgroundJobs(starter, limits.outputStreamBytes);
-  const portDoor =
+  const door =
     process.platform === 'linux'
-      ? new PortDoor({
+      ? new RunnerDoor({
           stateFolder: workspace.stateFolder,
           ports: () => jobs.ports(),
           placeOf: (session) => starter.findPlace(session),
@@ -222,6 +224,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     },
     journal,
     land: landingIn(journal, workspace),
+    door,
     layers: starter.layers,
     clock,
     readableSecrets: () => starter.readableSecrets(),
@@ -230,7 +233,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     planted: abandoned.planted,
     async dispose() {
       await Promise.allSettled([...executors, builtIn, custom].map((executor) => executor.dispose()));
-      await portDoor?.close();
+      await door?.close();
       await starter.dispose();
       if (!config.journal) journal.close();
     },

@@ -49,6 +49,17 @@ import type {
 import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { ProposedText } from './tool-module.ts';
+import { doorRequests } from './trial/door-requests.ts';
+import {
+  acknowledgeTried,
+  isTried,
+  RequestsHere,
+  type TriedLanding,
+  type TriedOutcome,
+  type UndoHere,
+  type UndoneHere,
+} from './trial/requests-here.ts';
+import { removeAbandonedTries } from './trial/trial.ts';
 import { FileUndo } from './undo/file-undo.ts';
 import type { UndoOptions } from './undo/undo-plan.ts';
 
@@ -73,6 +84,9 @@ export class ToolHandler {
   readonly #executorOf: ReadonlyMap<string, Executor>;
   readonly #outbox: ResultOutbox;
   readonly #undo: FileUndo;
+  readonly #here: RequestsHere;
+  /** What the person has asked for at this machine and is being done. */
+  readonly #asked = new Set<Promise<unknown>>();
   readonly #queue: ExecutionQueue;
   readonly #history: ExecutionHistory;
   /** Resolves when the unfinished calls of earlier processes are settled. No call starts before that. */
@@ -160,6 +174,18 @@ export class ToolHandler {
       isEnding: () => this.#ended.signal.aborted,
     };
     this.#undo = new FileUndo(journal, workspace);
+    this.#here = new RequestsHere({
+      journal,
+      workspace,
+      land,
+      undo: (toolIds, options) => this.undoCalls(toolIds, options),
+    });
+    parts.door?.answers(
+      doorRequests({
+        landTried: (landing) => this.landTried(landing),
+        undoHere: (asked) => this.undoHere(asked),
+      }),
+    );
     this.#recovered = this.#recover();
   }
 
@@ -191,7 +217,7 @@ export class ToolHandler {
   /** True if no call is active, no card is open and no background job runs: another runner may take over. */
   get isIdle(): boolean {
     const isBusy = [...this.#executorOf.values()].some((executor) => executor.isBusy);
-    return !isBusy && this.#active.size === 0 && this.pendingApprovals.size === 0;
+    return !isBusy && this.#active.size + this.#asked.size === 0 && this.pendingApprovals.size === 0;
   }
 
   /** The name of the editor that asked to take over this workspace, if any (RN-10). */
@@ -372,8 +398,28 @@ export class ToolHandler {
     return report;
   }
 
+  /** Lands what the person has tried at this machine (RN-13). */
+  landTried(landing: TriedLanding): Promise<TriedOutcome> {
+    return this.#askedHere(() => this.#here.landTried(landing));
+  }
+
+  /** Undoes what the person names at this machine, without a server. */
+  undoHere(undo: UndoHere): Promise<UndoneHere> {
+    return this.#askedHere(() => this.#here.undoHere(undo));
+  }
+
+  #askedHere<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#recovered.then(() => {
+      if (this.#disposed) throw new ExecutionCancelled();
+      return work();
+    });
+    this.#asked.add(done);
+    return done.finally(() => this.#asked.delete(done));
+  }
+
   #reportUndo([first, ...others]: readonly string[], report: ResultReport): void {
     if (first === undefined) return;
+    if ([first, ...others].every(isTried)) return this.#acknowledged(first, report);
     const all = others.length > 0 && { undo_tool_ids: [first, ...others] };
     this.#outbox.add(first, { ...report, ...all });
   }
@@ -421,6 +467,7 @@ export class ToolHandler {
     for (const { abort } of running) abort.abort();
     await Promise.allSettled(running.map(({ done }) => done));
     await this.#recovered;
+    await Promise.allSettled(this.#asked);
     await this.#undo.idle();
     await this.#outbox.close();
     await this.#parts.dispose();
@@ -449,8 +496,11 @@ export class ToolHandler {
         keepConflicts(workspace, landing, conflicts),
       );
       await this.#undo.recover();
-      const needed = new Set(this.#journal.landings.pending().map(({ layer }) => layer?.id));
-      layers.dropAbandoned((id) => needed.has(id));
+      acknowledgeTried(this.#journal);
+      const needed = this.#journal.landings.pending().flatMap(({ layer }) => layer ?? []);
+      layers.dropAbandoned((id) => needed.some((layer) => layer.id === id));
+      const uppers = needed.map(({ upper }) => upper);
+      await removeAbandonedTries(workspace.stateFolder, uppers);
       for (const { toolId, report } of this.#journal.unacknowledged()) this.#outbox.add(toolId, report);
       for (const { toolIds, report } of this.#journal.unacknowledgedUndos())
         this.#reportUndo(toolIds, report);

@@ -109,7 +109,7 @@ function someOf(items: readonly { readonly path: string }[], say: (path: string)
 }
 
 /** Leaves out what is in a folder that is itself among the changes. */
-function outermost<T extends { readonly path: string }>(changes: readonly T[]): T[] {
+export function outermost<T extends { readonly path: string }>(changes: readonly T[]): T[] {
   const paths = new Set(changes.map(({ path }) => path));
   const isInside = ({ path }: T): boolean => {
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
@@ -120,8 +120,8 @@ function outermost<T extends { readonly path: string }>(changes: readonly T[]): 
 }
 
 /** Moves what did not land out of the layer. Returns the folder; undefined if there is nothing to keep. */
-function keepAside(
-  { stateFolder }: Workspace,
+export function keepAside(
+  { stateFolder }: Pick<Workspace, 'stateFolder'>,
   { id, upper }: Pick<Layer, 'id' | 'upper'>,
   changes: readonly { readonly path: string; readonly after: unknown }[],
 ): string | undefined {

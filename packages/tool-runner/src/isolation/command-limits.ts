@@ -43,7 +43,7 @@ export function limitArguments(
     limit('data', 'Max data size', wanted?.memoryBytes ?? usual.memoryBytes),
     limit('cpu', 'Max cpu time', wanted?.cpuSeconds ?? usual.cpuSeconds),
     limit('nofile', 'Max open files', wanted?.files ?? usual.openFiles),
-    limit('fsize', 'Max file size', usual.fileBytes),
+    limit('fsize', 'Max file size', Math.min(wanted?.fileBytes ?? usual.fileBytes, usual.fileBytes)),
     limit('nproc', 'Max processes', usual.processes),
   ];
 }

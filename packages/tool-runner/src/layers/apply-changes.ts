@@ -261,14 +261,17 @@ class Applying {
   async #commit(change: RecordedChange, { temporary, replaces }: Staged): Promise<boolean> {
     const { path } = change;
     let expected = replaces;
-    const seen = entryNow(this.#workspace.at(path));
-    // Replacing another name of the same file has changed its identity.
-    if (seen && replaces !== undefined && seen.identity !== replaces)
-      expected = await this.#asBefore(change, seen);
-    if (seen && expected === undefined) return false;
-    const to = this.#workspace.at(path);
+    let to = this.#workspace.at(path);
+    let now = entryNow(to);
+    if (now && replaces !== undefined && now.identity !== replaces) {
+      // Replacing another name of the same file has changed its identity.
+      expected = await this.#asBefore(change, now);
+      if (expected === undefined) return false;
+      to = this.#workspace.at(path);
+      now = entryNow(to);
+    }
     const from = temporary === undefined ? this.#layer?.at(path) : this.#workspace.at(temporary);
-    if (to === undefined || from === undefined || entryNow(to)?.identity !== expected) return false;
+    if (to === undefined || from === undefined || now?.identity !== expected) return false;
     const rename = () => renameSync(from, to);
     await this.#workspace.writing(path, () =>
       temporary === undefined && this.#layer ? this.#layer.writing(path, rename) : rename(),

@@ -40,6 +40,10 @@ export function landedResult(
   };
 }
 
+/** Whether results and diffs name a change: not a folder, not git's data, and no sensitive file (VA-2). */
+export const isListed = ({ path, before, after }: Omit<Change, 'operation'>): boolean =>
+  (after ?? before) !== DIRECTORY && !path.split('/').includes('.git') && !sensitivePlaces.find(path);
+
 /** The fields that name what did not land; a field is left out if it would be empty. */
 export const leftFields = (
   left: Readonly<Partial<Record<'withheld' | 'conflicts', readonly Pick<Change, 'path'>[]>>>,

@@ -62,7 +62,7 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
       holder: { program: 'a test' },
       ...(undoBytes !== undefined && { undoBytes }),
     });
-    const workspace: Workspace = {
+    workspace = {
       root,
       stateFolder: state,
       limits: defaultLimits,

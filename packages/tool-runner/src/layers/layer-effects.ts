@@ -67,6 +67,42 @@ export async function countChanges({ upper }: Layer, root: string): Promise<numb
   return count;
 }
 
+/**
+ * Counts the entries that a command has written, and their bytes, while it runs. Ends early when there is more than `most` of
+ * either. A file counts with its length, holes included: that is what whoever reads it has to read.
+ */
+export async function measureLayer(
+  { upper }: Layer,
+  most: { readonly bytes: number; readonly entries: number },
+): Promise<{ readonly bytes: number; readonly entries: number }> {
+  const turns = new Turns();
+  const linked = new Set<string>();
+  let [bytes, entries] = [0, 0];
+  const todo = [''];
+  for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
+    const folder = tryOr(() => new Folder(upper, path as string), undefined);
+    try {
+      for (const name of folder?.names() ?? []) {
+        await turns.next();
+        const stats = folder?.look(name);
+        if (!stats) continue;
+        entries += 1;
+        if (stats.isDirectory()) todo.push(joined(path, name));
+        const file = `${stats.dev}:${stats.ino}`;
+        if (stats.isFile() && !linked.has(file)) bytes += Number(stats.size);
+        if (stats.nlink > 1n) linked.add(file);
+        if (bytes > most.bytes || entries > most.entries) return { bytes, entries };
+      }
+    } catch (error) {
+      // The command has removed the folder meanwhile.
+      if (!failedWith(error, 'ENOENT')) throw error;
+    } finally {
+      folder?.close();
+    }
+  }
+  return { bytes, entries };
+}
+
 class EffectReader {
   readonly #layers: Layers;
   readonly #layer: Layer;
@@ -313,7 +349,7 @@ class EffectReader {
 }
 
 /** An open folder. Its entries are reached by its descriptor, so no link that is swapped in leads elsewhere (VA-1). */
-class Folder {
+export class Folder {
   readonly stats: BigIntStats;
   readonly #descriptor: number;
 

@@ -244,7 +244,7 @@ function removeNow(folder: string): true {
 }
 
 /** Removes a folder in a process of its own, also where the command or the kernel took our permissions. */
-async function removeFolder(folder: string): Promise<void> {
+export async function removeFolder(folder: string): Promise<void> {
   const script = 'rm -rf -- "$1" || { chmod -R u+rwx -- "$1"; rm -rf -- "$1"; }';
   const child = spawn('/bin/sh', ['-c', script, 'sh', folder], {
     cwd: '/',
