@@ -52,6 +52,7 @@ export {
   parameterLines,
   previewLines,
   shellLineOf,
+  trialLines,
   type ViewLine,
 } from './preview-lines.ts';
 export { callSummary, reasonText, scopeLabel, shownOperand, titleOf } from './request-sentences.ts';
@@ -60,6 +61,7 @@ export { type FileLines, type MatchedFile, type ResultView, resultView } from '.
 export { partOfOperand, type ShellPart, shellParts } from './shell-parts.ts';
 export {
   approvalOfTrial,
+  gitDataOf,
   type TrialFile,
   type TrialOutcome,
   trialOf,

@@ -3,6 +3,7 @@ import { styledLines } from './ansi-text.ts';
 import { plainText } from './result-lines.ts';
 import {
   approvalOfTrial,
+  gitDataOf,
   type TrialFile,
   type TrialWords,
   trialOf,
@@ -74,7 +75,9 @@ export function previewLines(
       ...(i > 0 || preview.kind === 'commit' ? [blank] : []),
       ...fileLines(file, words),
     ]),
-    ...trialEffectLines(preview, words),
+    ...(preview.kind === 'command' && preview.trial
+      ? [blank, ...trialLines(preview, words, translate), ...trialEffectLines(preview, words)]
+      : []),
   ];
 }
 
@@ -118,7 +121,6 @@ export function factLines(
         preview.reversible
           ? { label: '', text: words.reversible }
           : { label: '', text: words.irreversible, tone: 'caution' },
-        ...trialLines(preview, words, translate),
       ];
     case 'commit':
       return [{ label: words.message, text: preview.message }, ...hookLines(preview.hooks, words)];
@@ -143,19 +145,23 @@ export function factLines(
   }
 }
 
-type CommandPreview = Extract<Preview, { kind: 'command' }>;
-
-/** What came of a trial (RN-13), and what approving does now. */
-function trialLines(
-  { trial }: CommandPreview,
+/** What came of a trial (RN-13), without its diffs and output, and what approving does now. */
+export function trialLines(
+  preview: Preview,
   words: PreviewWords,
   translate: (text: string) => string,
 ): ViewLine[] {
+  const trial = preview.kind === 'command' ? preview.trial : undefined;
   if (trial === undefined) return [];
   if ('problem' in trial) return [{ text: words.trial.problem(translate(trial.problem)), tone: 'caution' }];
   const { ended, exit_code, hosts, withheld, left_out } = trial;
-  const list = (label: string, items: readonly string[]): ViewLine[] =>
-    items.length === 0 ? [] : [{ label, text: items.join('  '), tone: 'caution' }];
+  const list = (label: string, items: readonly string[], why: string): ViewLine[] =>
+    items.length === 0
+      ? []
+      : [
+          { label, text: items.join('  '), tone: 'caution' },
+          { label: '', text: why },
+        ];
   return [
     ...(ended === 'exit'
       ? [
@@ -163,9 +169,9 @@ function trialLines(
           { text: approvalOfTrial(trial) === 'land' ? words.trial.lands : words.trial.landsNothing },
         ]
       : [{ text: words.trial.ended[ended], tone: 'caution' as const }]),
-    ...list(words.trial.withheld, withheld),
-    ...list(words.trial.leftOut, left_out),
-    ...list(words.trial.hosts, hosts),
+    ...list(words.trial.withheld, withheld, words.trial.withheldWhy),
+    ...list(words.trial.leftOut, left_out, words.trial.leftOutWhy),
+    ...list(words.trial.hosts, hosts, words.trial.hostsWhy),
   ];
 }
 
@@ -175,8 +181,10 @@ function trialEffectLines(preview: Preview, words: PreviewWords): ViewLine[] {
   if (!trial) return [];
   const output = trialOutput(trial);
   const unlisted = unlistedEffects(trial);
+  const [files, gitData] = gitDataOf(trial.files);
   return [
-    ...trial.files.flatMap((file) => [blank, ...trialFileLines(file, words)]),
+    ...files.flatMap((file) => [blank, ...trialFileLines(file, words)]),
+    ...(gitData.length > 0 ? [blank, { text: words.trial.gitData(gitData.length) }] : []),
     ...(unlisted > 0 ? [blank, { text: words.trial.more(unlisted), tone: 'caution' as const }] : []),
     ...(output === ''
       ? []

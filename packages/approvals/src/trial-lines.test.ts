@@ -18,8 +18,9 @@ const tried: TrialOutcome = {
     { path: 'a.ts', change: 'modified', size: 6, diff: '--- a/a.ts\n+++ b/a.ts\n@@ -1 +1 @@\n-old\n+new\n' },
     { path: 'run.sh', change: 'mode', size: 40 },
     { path: 'dist', change: 'created' },
+    { path: '.git/index', change: 'modified', size: 9 },
   ],
-  counts: { created: 3, modified: 1, deleted: 1, mode: 1 },
+  counts: { created: 3, modified: 2, deleted: 1, mode: 1 },
   withheld: ['.vscode/settings.json'],
   left_out: ['pipe'],
   hosts: ['registry.example'],
@@ -43,16 +44,19 @@ const command = (trial?: CommandPreview['trial']): CommandPreview => ({
 const linesOf = (trial: CommandPreview['trial']) =>
   previewLines(command(trial), words, said)
     .map(({ label, lead = '', text }) => `${label === undefined ? '' : `${label}| `}${lead}${text}`)
-    .slice(4);
+    .slice(5);
 
 describe('[RN-13] what a card says of a trial', () => {
   it('has the outcome at a glance, then every effect in the order of the runner, then the output', () => {
     expect(linesOf(tried)).toEqual([
-      '1 changed, 3 created, 1 deleted, 1 with other permissions · exit 0 · 1.8 s',
+      '2 changed, 3 created, 1 deleted, 1 with other permissions · exit 0 · 1.8 s',
       words.trial.lands,
-      `${words.trial.withheld}| .vscode/settings.json`,
-      `${words.trial.leftOut}| pipe`,
-      `${words.trial.hosts}| registry.example`,
+      'Withheld| .vscode/settings.json',
+      `| ${words.trial.withheldWhy}`,
+      'Left out| pipe',
+      `| ${words.trial.leftOutWhy}`,
+      'Asked for| registry.example',
+      `| ${words.trial.hostsWhy}`,
       '',
       'old.json',
       'deleted · binary or large, 512 B',
@@ -68,6 +72,8 @@ describe('[RN-13] what a card says of a trial', () => {
       '',
       'dist',
       'new file · no content to show',
+      '',
+      "git's own data: 1 entry",
       '',
       '2 more changes are not listed here.',
       '',

@@ -20,9 +20,13 @@ export interface TrialWords {
   readonly landsNothing: string;
   problem(why: string): string;
   readonly withheld: string;
+  readonly withheldWhy: string;
   readonly leftOut: string;
+  readonly leftOutWhy: string;
   readonly hosts: string;
+  readonly hostsWhy: string;
   more(count: number): string;
+  gitData(count: number): string;
   notText(size: string): string;
   readonly noContent: string;
 }
@@ -60,6 +64,12 @@ export function trialOf({ preview }: Pick<Approval, 'preview'>): TrialOutcome | 
 export function approvalOfTrial({ ended, counts }: TrialOutcome): 'land' | 'nothing' | 'run' {
   if (ended !== 'exit') return 'run';
   return countOf(counts) > 0 ? 'land' : 'nothing';
+}
+
+/** The files of a trial, and apart from them those of git's own data, which nobody reads as text. */
+export function gitDataOf(files: readonly TrialFile[]): [files: TrialFile[], gitData: TrialFile[]] {
+  const isGitData = ({ path }: TrialFile): boolean => path.split('/').includes('.git');
+  return [files.filter((file) => !isGitData(file)), files.filter(isGitData)];
 }
 
 /** How many effects of a trial the card cannot list. */

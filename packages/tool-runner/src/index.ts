@@ -25,9 +25,9 @@ export type { ApprovalDialogProvider, DialogAnswer, OpenApproval } from './open-
 export type { OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
-export { visibleName } from './preview/look.ts';
 export { PersonsPolicyFile, type PolicyFileReading } from './policy-file.ts';
 export { connectToJob, listJobPorts } from './ports/runner-visitor.ts';
+export { visibleName } from './preview/look.ts';
 export { addPrograms } from './programs/add-programs.ts';
 export { findProgramOffers, type ProgramOffer } from './programs/program-offers.ts';
 export { realDisk } from './real-disk.ts';

@@ -131,12 +131,14 @@ export class Trial {
     },
   ): Promise<TrialRun> {
     const layer = this.#starter.layers.open();
-    if (!layer) throw new CountersignError('ISOLATION_UNAVAILABLE', { problem: `${this.#starter.layerProblem()}` });
+    if (!layer)
+      throw new CountersignError('ISOLATION_UNAVAILABLE', { problem: `${this.#starter.layerProblem()}` });
     this.#layer = layer;
     const [line] = command;
     const isLine = command.length === 1;
     // What decides which programs git runs is withheld, so every command may write git's data.
-    this.#writableGit = (isLine ? writesOfLine(line) : line === 'git' ? writesOfLine(command.join(' ')) : undefined) ?? 'data';
+    this.#writableGit =
+      (isLine ? writesOfLine(line) : line === 'git' ? writesOfLine(command.join(' ')) : undefined) ?? 'data';
     const startedAt = performance.now();
     // The shell looks a program up as it does for the person: on the PATH, or below the folder for a path.
     const args = isLine ? [line] : ['exec "$@"', 'bash', ...command];
@@ -144,7 +146,11 @@ export class Trial {
       program: 'bash',
       args: ['--noprofile', '--norc', '-c', ...args],
       cwd: '.',
-      confinement: { ...trialConfinement, writableGit: this.#writableGit, limits: { fileBytes: limits.bytes } },
+      confinement: {
+        ...trialConfinement,
+        writableGit: this.#writableGit,
+        limits: { fileBytes: limits.bytes },
+      },
       layer,
       stdin: 'ignore',
     });
@@ -205,7 +211,8 @@ export class Trial {
     const either = AbortSignal.any([signal, tooMuch.signal]);
     const options = { timeoutSeconds: limits.seconds, signal: either, onProcess: undefined };
     try {
-      if (await stopInTime(this.#starter, child, options, untilEnd)) return { kind: 'limit', limit: 'seconds' };
+      if (await stopInTime(this.#starter, child, options, untilEnd))
+        return { kind: 'limit', limit: 'seconds' };
     } catch (error) {
       if (!(error instanceof ExecutionCancelled)) throw error;
       return exceeded && !signal.aborted ? { kind: 'limit', limit: exceeded } : { kind: 'cancelled' };

@@ -2,9 +2,11 @@ import {
   type ApprovalEntry,
   type ApproveChoice,
   Attention,
+  approvalOfTrial,
   isSeenLongEnough,
   stepBeforeApproval,
   titleOf,
+  trialOf,
 } from '@countersign/approvals';
 import { memo, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../frame/button.tsx';
@@ -60,7 +62,9 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const isUnseen = approval.preview === null;
   const stepBefore = stepBeforeApproval(entry);
   const isUnfit = stepBefore === 'unfit';
-  const needsPreview = stepBefore === 'wait-for-preview';
+  const waitsFor =
+    stepBefore === 'wait-for-preview' ? 'preview' : stepBefore === 'wait-for-trial' ? 'trial' : null;
+  const trial = trialOf(approval);
   const isBlocked = isSending || isOffline;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
@@ -70,12 +74,12 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     const confirm = card.current?.querySelector('.confirm');
     if (confirm?.contains(document.activeElement)) card.current?.focus({ preventScroll: true });
     setStep((current) => (current.name === 'confirm' ? look : current));
-  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen, needsPreview]);
+  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen, waitsFor]);
 
   useStepInView(card, step.name);
   useMessageInView(card, '.card-hint', refusal === 'tooSoon' ? refusal : null);
   useMessageInView(card, '.notice', notice);
-  const content = `${seenKey(approval)} ${isUnseen} ${needsPreview}`;
+  const content = `${seenKey(approval)} ${isUnseen} ${waitsFor}`;
   const sight = useSight(card, attention, content, () => {
     const key = seenKey(approval);
     if (step.name === 'look' && seen.get().get(id) !== key) seen.update((all) => new Map(all).set(id, key));
@@ -104,12 +108,16 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
       // Edited parameters do not need this preview: the server has them previewed again (AP-6).
-      if (isUnfit || (needsPreview && choice.tool_params === undefined)) return;
+      if (isUnfit || waitsFor === 'trial' || (waitsFor && choice.tool_params === undefined)) return;
       if (step.name === 'confirm' || stepBefore === null) {
         void approvals.approve(approval, choice);
         go(look);
       } else go({ name: 'confirm', choice });
     });
+  const canTry = entry.isTryable && waitsFor === null && step.name === 'look';
+  const tryFirst = () => {
+    if (canTry) whenSeen(() => void approvals.tryFirst(approval));
+  };
   const openForm = (name: 'reject' | 'edit' | 'widen') => whenSeen(() => go({ name }));
   const pressed = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && step.name !== 'look') {
@@ -127,6 +135,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       return setRefusal('tooSoon');
     if (key === 'Y') approveGroupOf(card.current);
     else if (key === 'y') approve(step.name === 'confirm' ? step.choice : {});
+    else if (key === 't') tryFirst();
     else openForm(stepOfKey[key]);
   };
   const tookOver = () => {
@@ -170,10 +179,16 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       {step.name === 'look' && (
         <DecisionButtons
           isBlocked={isBlocked}
-          needsPreview={needsPreview}
+          waitsFor={waitsFor}
+          approveLabel={
+            trial && approvalOfTrial(trial) === 'land'
+              ? words.approval.approveChanges
+              : words.approval.approve
+          }
           isUnfit={isUnfit}
           isSending={isSending}
           onApprove={() => approve()}
+          onTry={canTry ? tryFirst : undefined}
           onOpen={openForm}
         />
       )}
@@ -202,7 +217,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         <EditForm
           toolName={approval.tool_name}
           params={approval.tool_params}
-          isBlocked={isBlocked || isUnfit}
+          isBlocked={isBlocked || isUnfit || waitsFor === 'trial'}
           onCancel={() => go(look)}
           onApprove={(tool_params) => approve({ tool_params })}
         />
@@ -210,7 +225,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       {step.name === 'widen' && (
         <ScopeForm
           approval={approval}
-          isBlocked={isBlocked || needsPreview || isUnfit}
+          isBlocked={isBlocked || waitsFor !== null || isUnfit}
           onCancel={() => go(look)}
           onApprove={approve}
         />

@@ -14,7 +14,7 @@ export const englishApproval = {
   tryFirst: 'Try it first',
   /** Approves a tried call whose changes are shown: they are made without running it again. */
   approveChanges: 'Approve these changes',
-  trying: (seconds: number) => `Trying it without network, so that nothing changes yet… ${seconds} s`,
+  trying: 'Trying it without network; nothing in your project changes yet…',
   tryingNeeded: 'It can be approved once the trial has ended.',
   openDiff: 'Open diff',
   confirmTitle: 'This is a high-risk call. Look at it once more.',

@@ -12,7 +12,7 @@ export const russianApproval: typeof englishApproval = {
   edit: 'Изменить',
   tryFirst: 'Сначала попробовать',
   approveChanges: 'Одобрить изменения',
-  trying: (seconds) => `Команда пробуется без сети, ничего пока не меняя… ${seconds} с`,
+  trying: 'Команда пробуется без сети; в проекте пока ничего не меняется…',
   tryingNeeded: 'Одобрить можно, когда проба закончится.',
   openDiff: 'Открыть сравнение',
   confirmTitle: 'Это вызов с высоким риском. Посмотрите ещё раз.',
