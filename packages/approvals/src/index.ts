@@ -56,8 +56,14 @@ export {
   type ViewLine,
 } from './preview-lines.ts';
 export { callSummary, reasonText, scopeLabel, shownOperand, titleOf } from './request-sentences.ts';
-export { plainText, resultLines, resultText, sizeText } from './result-lines.ts';
-export { type FileLines, type MatchedFile, type ResultView, resultView } from './result-view.ts';
+export { landingNotes, plainText, resultLines, resultText, sizeText } from './result-lines.ts';
+export {
+  type FileLines,
+  type Landing,
+  type MatchedFile,
+  type ResultView,
+  resultView,
+} from './result-view.ts';
 export { partOfOperand, type ShellPart, shellParts } from './shell-parts.ts';
 export {
   approvalOfTrial,
@@ -70,4 +76,4 @@ export {
   unlistedEffects,
   withoutDiff,
 } from './trial-lines.ts';
-export { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';
+export { type DiffLine, diffSides, parseUnifiedDiff } from './unified-diff.ts';
