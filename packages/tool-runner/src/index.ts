@@ -1,4 +1,3 @@
-export { announcedCapabilities } from './built-in-tools.ts';
 export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './call-permission.ts';
 export type { JobPort } from './commands/background-jobs.ts';

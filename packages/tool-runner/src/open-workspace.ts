@@ -34,6 +34,7 @@ import { RunnerDoor } from './ports/runner-door.ts';
 import { failedWith, realPath } from './real-disk.ts';
 import { readRunnerSettings, requireShownFolders } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
+import { Trials } from './trial/trials.ts';
 import type { Workspace } from './workspace.ts';
 
 /** The person's own folders, found as the XDG specification says. */
@@ -113,6 +114,8 @@ export interface WorkspaceParts {
   /** Where the person's own programs on this machine reach this runner. */
   readonly door: RunnerDoor | undefined;
   readonly layers: Layers;
+  /** Calls that are tried before they are approved. */
+  readonly trials: Trials;
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
   readonly readableSecrets: () => readonly string[];
@@ -207,6 +210,16 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });
   const executors = config.executors ?? [builtIn];
+  const settingsNow = () => readRunnerSettings(configFolder, workspace.root);
+  const trials = new Trials({
+    starter,
+    workspace,
+    clock,
+    limits: () => settingsNow().trials,
+    programs: () => settingsNow().programs,
+    undoBytes: journal.landings.undoBytes,
+    triedCallOf: (call, decision) => (isCustomCall(call) ? undefined : builtIn.triedCallOf(call, decision)),
+  });
   return {
     workspace,
     configFolder,
@@ -226,12 +239,14 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     land: landingIn(journal, workspace),
     door,
     layers: starter.layers,
+    trials,
     clock,
     readableSecrets: () => starter.readableSecrets(),
     settings: chosen,
     joinLimits: (told) => void Object.assign(limits, lowerLimits(chosen.limits, told)),
     planted: abandoned.planted,
     async dispose() {
+      await trials.dispose();
       await Promise.allSettled([...executors, builtIn, custom].map((executor) => executor.dispose()));
       await door?.close();
       await starter.dispose();

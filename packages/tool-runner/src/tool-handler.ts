@@ -34,7 +34,7 @@ import {
 } from './open-approval.ts';
 import { openWorkspace, type WorkspaceParts } from './open-workspace.ts';
 import type { OwnVerdict } from './own-verdict.ts';
-import { makeOwnView } from './own-view.ts';
+import { makeOwnView, type OwnView } from './own-view.ts';
 import { failedReport, ResultOutbox } from './result-outbox.ts';
 import type {
   ApprovalRequest,
@@ -120,6 +120,7 @@ export class ToolHandler {
       custom,
       heldHosts,
       land,
+      trials,
     } = parts;
     for (const { path, keptIn } of parts.planted.setAside)
       this.logger.error(`Planted file set aside: ${path}, left by a runner that was killed`, { keptIn });
@@ -153,6 +154,8 @@ export class ToolHandler {
       defaultTimeoutMs: settings.approvalTimeoutMs,
       executes: config.executes ?? (() => true),
       look: (request) => makeOwnView(request, { ...common, readableSecrets }),
+      tryCall: (request, view, signal) => this.#tryCall(request, view, signal),
+      dropTrial: ({ approval_id }) => trials.drop(approval_id),
       onApproving: (request, digest) => this.#rememberApproval(request, digest),
       onRejecting: (request) => this.#forgetApproval(request),
     };
@@ -165,9 +168,11 @@ export class ToolHandler {
       queue: this.#queue,
       heldHosts,
       land,
+      trials,
       executorOf: (tool) => this.#executorOf.get(tool) ?? (isCustomToolName(tool) ? custom : undefined),
-      onEnd: (toolId, report) => {
+      onEnd: ({ tool_id: toolId, approval_id }, report) => {
         this.#active.delete(toolId);
+        if (approval_id !== null) trials.drop(approval_id);
         heldHosts.end(toolId);
         if (report) this.#outbox.add(toolId, report);
       },
@@ -217,7 +222,12 @@ export class ToolHandler {
   /** True if no call is active, no card is open and no background job runs: another runner may take over. */
   get isIdle(): boolean {
     const isBusy = [...this.#executorOf.values()].some((executor) => executor.isBusy);
-    return !isBusy && this.#active.size + this.#asked.size === 0 && this.pendingApprovals.size === 0;
+    return (
+      !isBusy &&
+      !this.#parts.trials.isBusy &&
+      this.#active.size + this.#asked.size === 0 &&
+      this.pendingApprovals.size === 0
+    );
   }
 
   /** The name of the editor that asked to take over this workspace, if any (RN-10). */
@@ -284,7 +294,8 @@ export class ToolHandler {
     const details = { call: tool_id, approval: approval_id, status, device };
     this.logger.info(`Approval resolved: ${tool_id}, ${status}`, details);
     this.#history.resolved(event);
-    if (status !== 'approved') {
+    if (status === 'approved') this.#parts.trials.approved(approval_id);
+    else {
       this.#forgetApproval(event);
       this.#parts.heldHosts.end(tool_id);
     }
@@ -294,6 +305,24 @@ export class ToolHandler {
   /** Takes a changed preview or edited parameters: previews the call again and updates the open card. */
   handleApprovalUpdated(event: EventPayload<'approval.updated'>): void {
     this.#approvals.get(event.approval_id)?.update(event);
+  }
+
+  /** Tries the call of an open approval in a layer, and shows what came of it (RN-13). */
+  async handleToolTry({ approval_id, tool_id, revision }: EventPayload<'tool.try'>): Promise<void> {
+    this.logger.info(`Tool trial received: ${tool_id}`, { call: tool_id, approval: approval_id });
+    await this.#approvals.get(approval_id)?.try(revision);
+  }
+
+  /** Whether commands can be tried on this machine. */
+  get canTry(): boolean {
+    return this.#parts.trials.isAvailable;
+  }
+
+  async #tryCall(request: ApprovalRequest, view: OwnView, signal: AbortSignal): Promise<OwnView> {
+    const { trials } = this.#parts;
+    if ('refused' in view || !view.decision.call) return view;
+    const asked = { call: view.decision.call, own: view.decision, plain: view };
+    return { ...view, ...(await trials.try(request.approval_id, asked, signal)) };
   }
 
   /** Sends a decision made on this machine. Returns undefined if the approval is not open here. */
@@ -419,9 +448,11 @@ export class ToolHandler {
 
   #reportUndo([first, ...others]: readonly string[], report: ResultReport): void {
     if (first === undefined) return;
-    if ([first, ...others].every(isTried)) return this.#acknowledged(first, report);
-    const all = others.length > 0 && { undo_tool_ids: [first, ...others] };
-    this.#outbox.add(first, { ...report, ...all });
+    if ([first, ...others].every(isTried)) this.#acknowledged(first, report);
+    else {
+      const all = others.length > 0 && { undo_tool_ids: [first, ...others] };
+      this.#outbox.add(first, { ...report, ...all });
+    }
   }
 
   /** Calls that are queued, executing or unacknowledged, for the server (EX-7). */

@@ -132,8 +132,9 @@ export function* previewApproval(
   const payload = { ...described, description };
   const rules = policy.rulesOnPaths(row.tool_name);
   const data = { digest, runner: input.runner_id, risk_level: risk };
-  announceCall(tx, row, [approvalUpdatedEvent(row, payload, rules, now)], 'approval.previewed', data);
-  return { approval: row.trial === 'wanted' ? yield* startWantedTrial(tx, row, now) : row };
+  const shown = row.trial === 'wanted' ? yield* startWantedTrial(tx, row, now) : row;
+  announceCall(tx, shown, [approvalUpdatedEvent(shown, payload, rules, now)], 'approval.previewed', data);
+  return { approval: shown };
 }
 
 /**
@@ -146,9 +147,11 @@ function trialAfter(
   digest: string,
 ): ApprovalRow['trial'] {
   const isTried = preview.kind === 'command' && preview.trial !== undefined;
-  if (!isTried || digest === shown) return trial;
-  if (trial === null || trial === 'wanted' || trial.runner_id !== runner_id)
-    throw new Refusal('TRIAL_NOT_ASKED');
+  const isOfTrier = trial !== null && trial !== 'wanted' && trial.runner_id === runner_id;
+  // A runner that repeats what it has shown knows of no trial: it is another process by now.
+  if (digest === shown) return isOfTrier ? null : trial;
+  if (!isTried) return trial;
+  if (!isOfTrier) throw new Refusal('TRIAL_NOT_ASKED');
   return null;
 }
 

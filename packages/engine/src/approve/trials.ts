@@ -47,7 +47,10 @@ export function* askForTrial(
   if (first !== undefined && first.runner_id !== runnerId && first.connected)
     throw new Refusal('NOT_TRYABLE', { problem: noLayers });
   const data = { tool_id: execution.id, token: caller.tokenId, device, runner: runnerId };
-  return yield* startTrial(tx, approval, { runnerId, now, action: 'approval.try_asked', data });
+  const row = yield* startTrial(tx, approval, { runnerId, now, action: 'approval.try_asked', data });
+  const payload = yield* tx.shownPayload(execution.id);
+  announceCall(tx, row, [approvalUpdatedEvent(row, payload, yield* pathRulesFor(tx, row), now)]);
+  return { approval: row, payload };
 }
 
 const noLayers = 'the machine that would run it cannot run commands in layers (countersign doctor says why)';
@@ -87,9 +90,10 @@ export function* startWantedTrial(tx: Transaction, approval: ApprovalRow, now: n
   }
   const { runner_id: runnerId } = runner;
   const data = { tool_id, runner: runnerId };
-  return (yield* startTrial(tx, approval, { runnerId, now, action: 'approval.try_repeated', data })).approval;
+  return yield* startTrial(tx, approval, { runnerId, now, action: 'approval.try_repeated', data });
 }
 
+/** The runner must hear of the trial before it hears that the request is being tried: announce the request after this. */
 function* startTrial(
   tx: Transaction,
   approval: ApprovalRow,
@@ -99,14 +103,13 @@ function* startTrial(
     readonly action: string;
     readonly data: Readonly<Record<string, string | null>>;
   },
-): Unit<{ readonly approval: ApprovalRow; readonly payload: ShownPayload }> {
+): Unit<ApprovalRow> {
   const { runnerId, now, action, data } = about;
   const { user_id, tool_id, project_id, session_id } = approval;
   const runner = yield* tx.get('runners', runnerKey(user_id, runnerId));
   const trial = { runner_id: runnerId, instance: runner?.instance ?? null };
   yield* tx.update('approvals', approval.id, { trial });
   const row: ApprovalRow = { ...approval, trial };
-  const payload = yield* tx.shownPayload(tool_id);
   const event = makeEvent('tool.try', {
     tool_id,
     project_id,
@@ -116,9 +119,8 @@ function* startTrial(
     runner_id: runnerId,
     timestamp: isoTime(now),
   });
-  const rules = yield* pathRulesFor(tx, row);
-  announceCall(tx, row, [event, approvalUpdatedEvent(row, payload, rules, now)], action, data);
-  return { approval: row, payload };
+  announceCall(tx, row, [event], action, data);
+  return row;
 }
 
 /**

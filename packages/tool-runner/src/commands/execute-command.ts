@@ -2,7 +2,7 @@ import { lookAtCommand } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
 import { fetchesOf, runPlainCommand } from './fetching-command.ts';
 import { writesOfGit } from './git-writes.ts';
-import { commandConfinement, placeOf } from './run-command.ts';
+import { commandConfinement, placeOf, programsOf } from './run-command.ts';
 
 /** Runs one program in isolation, without a shell (RN-4). */
 export const executeCommand: ToolModule<'execute_command'> = {
@@ -10,6 +10,11 @@ export const executeCommand: ToolModule<'execute_command'> = {
     const words = [call.params.command, ...call.params.args];
     const fetches = await fetchesOf(words, decision, services);
     return lookAtCommand(call, decision, services, { fetches });
+  },
+  triedCall({ params: { command, args } }, { details }) {
+    const writableGit = command === 'git' ? writesOfGit(args) : undefined;
+    const programs = programsOf({ program: command }, details);
+    return { name: command, program: command, args, cwd: '', writableGit, programs };
   },
   async execute({ params: { command, args, timeout } }, context, services) {
     const place = await placeOf(context, services.starter);

@@ -8,13 +8,18 @@ import type { CommandServices, ShellServices, ToolModule } from '../tool-module.
 import { fetchesOf, runPlainCommand } from './fetching-command.ts';
 import { writesOfLine, writesOfLineInLayer } from './git-writes.ts';
 import { plainWords } from './plain-words.ts';
-import { commandConfinement, placeOf, runCommand } from './run-command.ts';
+import { commandConfinement, placeOf, programsOf, runCommand } from './run-command.ts';
 
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
   async look(call, decision, services) {
     const fetches = await fetchesOf(plainCall(call.params), decision, services);
     return lookAtCommand(call, decision, services, { fetches });
+  },
+  triedCall({ params }, { details }, services) {
+    const writableGit = writesOfLineInLayer(params.command, details);
+    const programs = programsOf({ program: 'bash' }, details);
+    return { ...bashProgram(params, services), name: 'The shell line', writableGit, programs };
   },
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
@@ -73,11 +78,23 @@ const plainCall = ({ command, cwd = '.' }: ShellLine): readonly string[] | undef
   cwd === '.' || cwd === '' ? plainWords(command) : undefined;
 
 async function bashRequest(
-  { command, cwd = '.' }: ShellLine,
+  line: ShellLine,
   context: CallContext,
-  { workspace: { root }, starter }: CommandServices,
+  services: CommandServices,
   writableGit?: Confinement['writableGit'],
 ): Promise<ProcessRequest> {
+  return {
+    ...bashProgram(line, services),
+    confinement: commandConfinement(context, writableGit),
+    place: await placeOf(context, services.starter),
+    stdin: 'ignore',
+  };
+}
+
+function bashProgram(
+  { command, cwd = '.' }: ShellLine,
+  { workspace: { root } }: Pick<CommandServices, 'workspace'>,
+): Pick<ProcessRequest, 'program' | 'args' | 'cwd'> {
   const checked = new PathValidator({ root, disk: realDisk }).check(cwd);
   if (!checked.ok) {
     const problem = checked.refused.reasons[0]?.why ?? '';
@@ -87,8 +104,5 @@ async function bashRequest(
     program: 'bash',
     args: ['--noprofile', '--norc', '-c', command],
     cwd: checked.relative,
-    confinement: commandConfinement(context, writableGit),
-    place: await placeOf(context, starter),
-    stdin: 'ignore',
   };
 }

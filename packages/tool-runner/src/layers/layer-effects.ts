@@ -213,7 +213,7 @@ class EffectReader {
       this.#leftOut.push(path);
       return false;
     }
-    const after = await this.#stateInLayer(folder, name, stats);
+    const after = await this.#stateInLayer(folder, name, path, stats);
     if (stats.isDirectory() && before?.isDirectory()) {
       if ((before.mode & 0o7777n) !== BigInt(after.mode))
         this.#add({ path, change: 'mode', before: folderState(before), after }, inConflict);
@@ -327,10 +327,14 @@ class EffectReader {
   }
 
   /** The state of an entry of the layer. Restores what the command may have taken from us, to read it. */
-  async #stateInLayer(folder: Folder, name: string, stats: BigIntStats): Promise<EntryState> {
+  async #stateInLayer(folder: Folder, name: string, path: string, stats: BigIntStats): Promise<EntryState> {
     const mode = Number(stats.mode & 0o7777n);
     if (stats.isDirectory()) {
+      const { closedFolders } = this.#layer;
+      const closed = closedFolders.get(path);
+      if (closed !== undefined) return { ...folderState(stats), mode: closed };
       if ((mode & 0o700) === 0o700) return folderState(stats);
+      closedFolders.set(path, mode);
       chmodSync(folder.at(name), mode | 0o700);
       return { ...folderState(folder.look(name) ?? stats), mode };
     }

@@ -35,6 +35,8 @@ export interface Layer extends LayerFolders {
   readonly way: MountWay;
   /** When the layer was opened, by the kernel's clock: what has a later ctime was changed since. */
   readonly openedNs: bigint;
+  /** The modes of folders that the command had closed to us, by path: reading the layer opens them. */
+  readonly closedFolders: Map<string, number>;
   /** The command line that mounts the layer, without the program to start. */
   readonly enter: readonly string[];
 }
@@ -157,7 +159,16 @@ export class Layers {
     writeFileSync(opened, '');
     const { ctimeNs: openedNs } = lstatSync(opened, { bigint: true });
     const folders = { upper, work, merged };
-    return { id, folder, ...folders, way, openedNs, enter: mountLine(tools, way, root, folders) };
+    const closedFolders = new Map<string, number>();
+    return {
+      id,
+      folder,
+      ...folders,
+      way,
+      openedNs,
+      closedFolders,
+      enter: mountLine(tools, way, root, folders),
+    };
   }
 
   #probe(): Mounting | { readonly problem: string } {

@@ -3,7 +3,7 @@ import { identityOf } from '../files/file-snapshot.ts';
 import type { Effect, EntryState } from '../layers/effect.ts';
 import { readFlags } from '../layers/entry-now.ts';
 import { Folder } from '../layers/layer-effects.ts';
-import { fileDiff, LINK_MODE } from '../preview/file-diff.ts';
+import { type FileDiff, fileDiff, LINK_MODE } from '../preview/file-diff.ts';
 import { tryOr } from '../try-or.ts';
 
 /** A larger file has no diff: computing it takes long, and nobody reads it. */
@@ -17,26 +17,33 @@ const MAX_DIFFS = 2_000;
 export class EffectDiffs {
   readonly #root: string;
   readonly #upper: string;
+  readonly #maxCharacters: number;
   #characters = 0;
   #count = 0;
 
-  constructor(root: string, upper: string) {
+  constructor(root: string, upper: string, maxCharacters = MAX_CHARACTERS) {
     this.#root = root;
     this.#upper = upper;
+    this.#maxCharacters = maxCharacters;
   }
 
   /**
    * A unified diff with hidden characters made visible. Undefined for a folder, for a binary or large file, for one that was
    * changed since the effects were read, and when the bounds are reached.
    */
-  of({ path, change, before, after }: Effect): string | undefined {
-    if (this.#count >= MAX_DIFFS || this.#characters >= MAX_CHARACTERS) return undefined;
+  of(effect: Effect): string | undefined {
+    return this.read(effect)?.diff;
+  }
+
+  /** The same, and whether the diff was cut for its size. */
+  read({ path, change, before, after }: Effect): Pick<FileDiff, 'diff' | 'truncated'> | undefined {
+    if (this.#count >= MAX_DIFFS || this.#characters >= this.#maxCharacters) return undefined;
     if ((after ?? before)?.type === 'directory') return undefined;
     const old = contentOf(this.#root, path, before);
     const renewed = contentOf(this.#upper, path, after);
     if (old === undefined || renewed === undefined) return undefined;
     this.#count += 1;
-    const { diff } = fileDiff({
+    const { diff, truncated } = fileDiff({
       path,
       operation: change === 'mode' ? 'modified' : change,
       before: old,
@@ -50,7 +57,7 @@ export class EffectDiffs {
         ? diff
         : `${diff.slice(0, diff.lastIndexOf('\n', MAX_FILE_CHARACTERS) + 1)}\\ The rest of this file is not shown\n`;
     this.#characters += shown.length;
-    return shown;
+    return { diff: shown, truncated: truncated || shown !== diff };
   }
 }
 
