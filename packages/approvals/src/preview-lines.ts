@@ -180,12 +180,15 @@ function trialEffectLines(preview: Preview, words: PreviewWords): ViewLine[] {
   const trial = trialOf({ preview });
   if (!trial) return [];
   const output = trialOutput(trial);
-  const unlisted = unlistedEffects(trial);
+  const { inDeletedFolders, others } = unlistedEffects(trial);
   const [files, gitData] = gitDataOf(trial.files);
   return [
     ...files.flatMap((file) => [blank, ...trialFileLines(file, words)]),
     ...(gitData.length > 0 ? [blank, { text: words.trial.gitData(gitData.length) }] : []),
-    ...(unlisted > 0 ? [blank, { text: words.trial.more(unlisted), tone: 'caution' as const }] : []),
+    ...(inDeletedFolders > 0
+      ? [blank, { text: words.trial.inDeletedFolders(inDeletedFolders), tone: 'danger' as const }]
+      : []),
+    ...(others > 0 ? [blank, { text: words.trial.more(others), tone: 'caution' as const }] : []),
     ...(output === ''
       ? []
       : [

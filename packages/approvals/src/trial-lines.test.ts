@@ -2,7 +2,13 @@ import type { Preview } from '@countersign/protocol';
 import { pageWords } from '@countersign/words/page';
 import { describe, expect, it } from 'vitest';
 import { previewLines } from './preview-lines.ts';
-import { approvalOfTrial, mayBeTried, type TrialOutcome, trialSummary } from './trial-lines.ts';
+import {
+  approvalOfTrial,
+  mayBeTried,
+  type TrialOutcome,
+  trialSummary,
+  unlistedEffects,
+} from './trial-lines.ts';
 
 type CommandPreview = Extract<Preview, { kind: 'command' }>;
 
@@ -49,7 +55,7 @@ const linesOf = (trial: CommandPreview['trial']) =>
 describe('[RN-13] what a card says of a trial', () => {
   it('has the outcome at a glance, then every effect in the order of the runner, then the output', () => {
     expect(linesOf(tried)).toEqual([
-      '2 changed, 3 created, 1 deleted, 1 with other permissions · exit 0 · 1.8 s',
+      "1 changed, 3 created, 1 deleted, 1 with other permissions · git's own data: 1 entry · exit 0 · 1.8 s",
       words.trial.lands,
       'Withheld| .vscode/settings.json',
       `| ${words.trial.withheldWhy}`,
@@ -71,7 +77,7 @@ describe('[RN-13] what a card says of a trial', () => {
       'permissions changed',
       '',
       'dist',
-      'new file · no content to show',
+      'new file · folder or link',
       '',
       "git's own data: 1 entry",
       '',
@@ -120,4 +126,14 @@ it.each([
   [false, 'shell_exec', command({ problem: 'no' }), false],
 ] as const)('[RN-13] offers a trial: %s for %s', (isOffered, tool_name, preview, network) => {
   expect(mayBeTried({ tool_name, network, preview: preview as Preview | null })).toBe(isOffered);
+});
+
+it.each([
+  [{ created: 2, modified: 0, deleted: 5, mode: 0 }, ['deleted', 'created', 'created'], 4, 0],
+  [{ created: 9, modified: 0, deleted: 1, mode: 0 }, ['deleted', 'created'], 0, 8],
+  [{ created: 9, modified: 0, deleted: 5, mode: 0 }, ['deleted', 'deleted'], 0, 12],
+  [{ created: 0, modified: 0, deleted: 5, mode: 0 }, ['deleted'], 4, 0],
+] as const)('counts what %o has beside %o', (counts, changes, inDeletedFolders, others) => {
+  const files = changes.map((change, index) => ({ path: `${index}`, change }));
+  expect(unlistedEffects({ ...tried, counts, files })).toEqual({ inDeletedFolders, others });
 });

@@ -25,6 +25,7 @@ export interface TrialWords {
   readonly leftOutWhy: string;
   readonly hosts: string;
   readonly hostsWhy: string;
+  inDeletedFolders(count: number): string;
   more(count: number): string;
   gitData(count: number): string;
   notText(size: string): string;
@@ -72,20 +73,38 @@ export function gitDataOf(files: readonly TrialFile[]): [files: TrialFile[], git
   return [files.filter((file) => !isGitData(file)), files.filter(isGitData)];
 }
 
-/** How many effects of a trial the card cannot list. */
-export const unlistedEffects = ({ counts, files }: TrialOutcome): number =>
-  Math.max(0, countOf(counts) - files.length);
+/** How many effects of a trial the card does not list: a deleted folder stands for what was in it, and long lists are cut. */
+export function unlistedEffects({ counts, files }: TrialOutcome): {
+  readonly inDeletedFolders: number;
+  readonly others: number;
+} {
+  const deleted = files.filter(({ change }) => change === 'deleted').length;
+  const hidden = Math.max(0, counts.deleted - deleted);
+  const others = Math.max(0, countOf(counts) - counts.deleted - (files.length - deleted));
+  const areDeletionsCut = files.length === deleted && (others > 0 || files.length >= mostListed);
+  return areDeletionsCut
+    ? { inDeletedFolders: 0, others: others + hidden }
+    : { inDeletedFolders: hidden, others };
+}
+
+/** By the protocol, a trial lists at most this many effects, deletions first. */
+const mostListed = 1_000;
 
 const countOf = ({ created, modified, deleted, mode }: TrialOutcome['counts']): number =>
   created + modified + deleted + mode;
 
-/** The outcome at a glance: `3 changed, 1 created, 2 deleted · exit 0 · 1.2 s`. */
-export function trialSummary({ counts, exit_code, duration_ms }: TrialOutcome, words: TrialWords): string {
+/** The outcome at a glance: `3 changed, 1 created, 2 deleted · exit 0 · 1.2 s`. Git's own data is counted apart. */
+export function trialSummary(trial: TrialOutcome, words: TrialWords): string {
+  const { exit_code, duration_ms } = trial;
+  const counts = { ...trial.counts };
+  const [, gitData] = gitDataOf(trial.files);
+  for (const { change } of gitData) counts[change] -= 1;
   const kinds = ['modified', 'created', 'deleted', 'mode'] as const;
   const changes = kinds.flatMap((kind) => (counts[kind] > 0 ? [words[kind](counts[kind])] : []));
   const seconds = duration_ms / 1000;
   return [
-    changes.length > 0 ? changes.join(', ') : words.nothing,
+    ...(changes.length > 0 ? [changes.join(', ')] : gitData.length > 0 ? [] : [words.nothing]),
+    ...(gitData.length > 0 ? [words.gitData(gitData.length)] : []),
     ...(exit_code === null ? [] : [words.exit(exit_code)]),
     words.seconds(seconds.toFixed(seconds < 10 ? 1 : 0)),
   ].join(' · ');

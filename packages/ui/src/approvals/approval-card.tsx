@@ -55,6 +55,8 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const [attention] = useState(() => new Attention(clock));
   const [step, setStep] = useState<Step>(look);
   const [refusal, setRefusal] = useState<'tooSoon' | 'notAllSeen' | null>(null);
+  /** Since when the card shows what it shows. */
+  const changedAt = useRef(clock.monotonic());
   /** Since when keys decide this card because the one before it is gone. */
   const tookOverAt = useRef<number | null>(null);
   const id = approval.approval_id;
@@ -70,11 +72,12 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
   useEffect(() => {
     attention.restart();
+    changedAt.current = clock.monotonic();
     // Closing the second step removes its buttons: move their focus to the card.
     const confirm = card.current?.querySelector('.confirm');
     if (confirm?.contains(document.activeElement)) card.current?.focus({ preventScroll: true });
     setStep((current) => (current.name === 'confirm' ? look : current));
-  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen, waitsFor]);
+  }, [attention, clock, approval.digest, approval.revision, approval.risk_level, isUnseen, waitsFor]);
 
   useStepInView(card, step.name);
   useMessageInView(card, '.card-hint', refusal === 'tooSoon' ? refusal : null);
@@ -115,8 +118,11 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       } else go({ name: 'confirm', choice });
     });
   const canTry = entry.isTryable && waitsFor === null && step.name === 'look';
+  /** A trial decides nothing, so that not all of a tall card need have been in sight. */
   const tryFirst = () => {
-    if (canTry) whenSeen(() => void approvals.tryFirst(approval));
+    if (!canTry || isBlocked) return;
+    if (isSeenLongEnough(changedAt.current, clock)) void approvals.tryFirst(approval);
+    else setRefusal('tooSoon');
   };
   const openForm = (name: 'reject' | 'edit' | 'widen') => whenSeen(() => go({ name }));
   const pressed = (event: React.KeyboardEvent) => {

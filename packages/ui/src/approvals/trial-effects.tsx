@@ -19,7 +19,7 @@ export function TrialEffects({ trial }: { readonly trial: TrialOutcome }) {
   const { preview } = useWords();
   const [files, gitData] = useMemo(() => gitDataOf(trial.files), [trial]);
   const output = trialOutput(trial);
-  const unlisted = unlistedEffects(trial);
+  const { inDeletedFolders, others } = unlistedEffects(trial);
   return (
     <div className="trial-effects">
       {files.length > 0 && <ShortList rows={files.map((file) => <Effect key={file.path} file={file} />)} />}
@@ -35,7 +35,8 @@ export function TrialEffects({ trial }: { readonly trial: TrialOutcome }) {
           />
         </Folded>
       )}
-      {unlisted > 0 && <p className="caution">{preview.trial.more(unlisted)}</p>}
+      {inDeletedFolders > 0 && <p className="caution">{preview.trial.inDeletedFolders(inDeletedFolders)}</p>}
+      {others > 0 && <p className="caution">{preview.trial.more(others)}</p>}
       {output !== '' && (
         <>
           <p className="label">{preview.output}</p>

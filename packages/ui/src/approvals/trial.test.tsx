@@ -166,14 +166,14 @@ describe('[RN-13] what a trial did', () => {
     await userEvent.click(screen.getByText('a.ts'));
     await settle();
     expect(screen.getByText('new')).toBeDefined();
-    expect(approveButton().textContent).toContain('Approve these changes');
+    expect(approveButton().textContent).toContain('Approve changes');
   });
 
   it('without effects gives the output to the agent, and says so', async () => {
     const counts = { created: 0, modified: 0, deleted: 0, mode: 0 };
     await openCard({ preview: tried({ files: [], counts }) });
     expect(screen.getByRole('article').textContent).toContain('Nothing would change · exit 0');
-    expect(approveButton().textContent).not.toContain('these changes');
+    expect(approveButton().textContent).not.toContain('changes');
   });
 
   it('with 50,000 effects draws the first rows only, and says how many more there are', async () => {

@@ -13,7 +13,7 @@ export const englishApproval = {
   edit: 'Edit first',
   tryFirst: 'Try it first',
   /** Approves a tried call whose changes are shown: they are made without running it again. */
-  approveChanges: 'Approve these changes',
+  approveChanges: 'Approve changes',
   trying: 'Trying it without network; nothing in your project changes yet…',
   tryingNeeded: 'It can be approved once the trial has ended.',
   openDiff: 'Open diff',

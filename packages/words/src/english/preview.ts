@@ -72,9 +72,11 @@ export const englishPreview = {
     leftOutWhy: 'Pipes, sockets and devices are not made.',
     hosts: 'Asked for',
     hostsWhy: 'A trial has no network.',
+    inDeletedFolders: (n: number) =>
+      `${count(n, 'more entry is', 'more entries are')} in the deleted folders.`,
     more: (n: number) => `${count(n, 'more change is', 'more changes are')} not listed here.`,
     notText: (size: string) => `binary or large, ${size}`,
     gitData: (n: number) => `git's own data: ${count(n, 'entry', 'entries')}`,
-    noContent: 'no content to show',
+    noContent: 'folder or link',
   },
 };

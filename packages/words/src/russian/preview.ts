@@ -71,9 +71,10 @@ export const russianPreview: typeof englishPreview = {
     leftOutWhy: 'Каналы, сокеты и устройства не создаются.',
     hosts: 'Искала узлы',
     hostsWhy: 'У пробы нет сети.',
+    inDeletedFolders: (n) => `В удалённых папках есть ещё: ${n}.`,
     more: (n) => `Здесь не показано ещё изменений: ${n}.`,
     notText: (size) => `двоичный или большой, ${size}`,
     gitData: (n) => `собственные данные git: ${count(n, 'запись', 'записи', 'записей')}`,
-    noContent: 'содержимого для показа нет',
+    noContent: 'папка или ссылка',
   },
 };
