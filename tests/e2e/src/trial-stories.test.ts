@@ -391,3 +391,18 @@ it.skipIf(cannotIsolate)(
     await untilNoLayer();
   },
 );
+
+it.skipIf(cannotIsolate)(
+  '[RN-13] [RN-2] a trial lands only if it was approved where the ceiling says',
+  async () => {
+    const { toolId, card } = await tried('echo x > made.txt');
+    mkdirSync(join(story.home, '.config/countersign'), { recursive: true });
+    const ceiling = { version: 1, decide_here: ['MEDIUM', 'HIGH'] };
+    writeFileSync(join(story.home, '.config/countersign/ceiling.json'), JSON.stringify(ceiling), {
+      mode: 0o600,
+    });
+    await story.approve(card);
+    await story.card(toolId, ({ approval_id }) => approval_id !== card.approval_id);
+    expect(existsSync(story.at('made.txt'))).toBe(false);
+  },
+);

@@ -13,7 +13,7 @@ import {
   stepBeforeApproval,
 } from '@countersign/approvals';
 import { type Client, systemClock } from '@countersign/client';
-import type { Approval, CountersignEvent } from '@countersign/protocol';
+import { type Approval, type CountersignEvent, messageOf } from '@countersign/protocol';
 
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
@@ -61,7 +61,7 @@ export class EditorApprovals {
     this.#known = new KnownApprovals({
       clock: systemClock,
       server: approvalsServer(deps.client as Client),
-      onProblem: (error) => this.#sayNotSent(error instanceof Error ? error.message : String(error)),
+      onProblem: (error) => this.#sayNotSent(messageOf(error)),
     });
     this.#known.entries.subscribe(() => this.#askPending());
   }
