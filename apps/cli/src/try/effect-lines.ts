@@ -128,7 +128,11 @@ function diffParagraph({ kind, text }: ReturnType<typeof parseUnifiedDiff>[numbe
 
 const MAX_LISTED = 20;
 
-function list(title: string, entries: readonly { readonly path: string }[], words: Words['try']): Paragraph[] {
+function list(
+  title: string,
+  entries: readonly { readonly path: string }[],
+  words: Words['try'],
+): Paragraph[] {
   if (entries.length === 0) return [];
   const left = entries.length - MAX_LISTED;
   return [

@@ -68,7 +68,8 @@ export async function tryCommand(argv: readonly string[], context: CommandContex
     }
     const { effects: landing, withheld, conflicts } = effects;
     const hasEffects = landing.length + withheld.length + conflicts.length > 0;
-    const isYes = values.land || (isAsked && landing.length > 0 && (await asks(place.workspace.root, session)));
+    const isYes =
+      values.land || (isAsked && landing.length > 0 && (await asks(place.workspace.root, session)));
     if (!isYes || !hasEffects) {
       await tell(nothingLanded);
       if (person.stopped.aborted) return 130;
@@ -95,7 +96,11 @@ function limitsOf(
       throw usage(words.try.badLimit(option, values[option]));
     return value;
   };
-  return { seconds: Math.min(read('timeout'), 86_400), bytes: read('max-mib') * MIB, files: read('max-files') };
+  return {
+    seconds: Math.min(read('timeout'), 86_400),
+    bytes: read('max-mib') * MIB,
+    files: read('max-files'),
+  };
 }
 
 /** Runs it and passes its output on: to a terminal as text, to a program as it is. */
@@ -192,7 +197,9 @@ async function land(
   if (outcome.error) say(words.try.notLanded(visible(words.said(outcome.error))));
   else if (outcome.landed > 0) say(words.try.landed(outcome.landed));
   if (outcome.conflicts.length > 0)
-    say([words.try.conflicts, ...outcome.conflicts.slice(0, 20).map((path) => `  ${visible(path)}`)].join('\n'));
+    say(
+      [words.try.conflicts, ...outcome.conflicts.slice(0, 20).map((path) => `  ${visible(path)}`)].join('\n'),
+    );
   for (const note of outcome.notes) say(visible(note));
   for (const folder of new Set(kept)) say(words.try.kept(visible(folder)));
   return {
