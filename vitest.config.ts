@@ -59,6 +59,8 @@ export default defineConfig({
         'apps/vscode/src/{extension.ts,editor/**}',
         'apps/vscode/src/webview/main.tsx',
       ],
+      // The vscode part reads the report, and must say what failed there even if a test of the unit part failed.
+      reportOnFailure: true,
       reporter: [['text-summary'], ['text', { skipFull: true }], ['html'], ['json']],
       reportsDirectory: 'coverage',
       thresholds: {

@@ -21,7 +21,7 @@ const needle = 'needleInAHaystack';
 /** A name search finds one file of a hundred. */
 const wantedNames = '*.spec.ts';
 
-/** What each of our tools is compared with, and how many times as long it may take. */
+/** For each of our tools: the program that we compare it with, and how many times as long ours may take. */
 const promises: Readonly<Record<string, { readonly to: string; readonly mayTake: number }>> = {
   'search_files, content': { to: 'rg, content', mayTake: 1.3 },
   'search_files, names': { to: 'rg, names', mayTake: 1.3 },

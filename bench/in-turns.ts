@@ -46,7 +46,7 @@ async function warmUp(
 export const summaries = (rounds: Rounds): Measurement[] =>
   [...rounds].map(([name, samples]) => summarise(name, samples));
 
-/** How many times as fast `name` is as `to`, by round. */
+/** The speed of `name` relative to `to`, for each round. */
 export function compare(rounds: Rounds, name: string, to: string): Omit<Comparison, 'to'> {
   const own = rounds.get(name) ?? [];
   const others = rounds.get(to) ?? [];

@@ -17,7 +17,7 @@ const retired = [
   'Что следует знать агенту',
 ];
 
-it('says nowhere what was reworded because people misread it', () => {
+it('finds no wording that was replaced because people misread it', () => {
   const listed = execFileSync('git', ['ls-files', 'packages', 'apps'], { cwd: root, encoding: 'utf8' });
   const files = listed.split('\n').filter((file) => /\.(tsx?|el|json)$/.test(file) && !/test/.test(file));
   expect(files.length).toBeGreaterThan(200);

@@ -23,7 +23,7 @@ if (chosen.length === 0) {
 } else {
   const keepsBusy = isBusy ? fork(fileURLToPath(new URL('test/keep-busy.mjs', import.meta.url))) : undefined;
   const { passed, failures } = await runAll(chosen);
-  if (keepsBusy?.connected) keepsBusy.disconnect(); // ends it
+  if (keepsBusy?.connected) keepsBusy.disconnect(); // ends the program that keeps the cores busy
   // Repeat the failures at the end: that is where people look in a long log.
   if (failures.length > 0) console.log(`\nFailed:\n${failures.map((failure) => `- ${failure}`).join('\n')}`);
   console.log(`\n${passed} passed, ${failures.length} failed`);

@@ -103,7 +103,7 @@ it('[RK-3] the English of each rule is what packages/words has; else run node to
   expect(readFileSync(ruleSentencesPath, 'utf8')).toBe(ruleSentencesFile);
 });
 
-it('has no sentence that nobody says any more', () => {
+it('has no sentence that no code uses any more', () => {
   const ours = execFileSync('git', ['ls-files', 'packages', 'apps'], { cwd: root, encoding: 'utf8' })
     .split('\n')
     .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$|^packages\/words\//.test(file))

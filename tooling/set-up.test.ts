@@ -210,7 +210,7 @@ describe('when it is killed in the middle', () => {
 
     const next = start();
     await said(next, 'Another set-up is at work here');
-    npm.destroy(); // that npm ends unfinished
+    npm.destroy(); // kills npm before it has finished
     expect(await ended(next)).toMatchObject({ code: 0 });
     expect(npmRuns()).toBe(2);
     expect(existsSync(join(root, 'node_modules', 'one'))).toBe(true);

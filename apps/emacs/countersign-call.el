@@ -94,7 +94,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
 (defconst countersign-call--blocked
   '("DENIED_BY_POLICY" "COMMAND_NOT_ALLOWED" "ARGUMENT_REFUSED" "SHELL_CATASTROPHE" "SHELL_TOO_COMPLEX"
     "PATH_OUTSIDE_WORKSPACE" "PATH_SENSITIVE" "PATH_IS_ROOT" "EXTENSION_REFUSED" "REJECTED_BEFORE"
-    "SESSION_READ_ONLY" "TOOL_SERVER_NOT_ALLOWED")
+    "SESSION_READ_ONLY" "TOOL_SERVER_NOT_ALLOWED" "REPOSITORY_UNSAFE")
   "Codes of calls that a policy refused, so that they never ran.")
 
 (defun countersign-call--outcome (item)

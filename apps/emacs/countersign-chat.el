@@ -461,6 +461,15 @@ Complete lines are fontified now and then, and all at the end."
         (countersign-chat--add item)
         item)))
 
+(defun countersign-chat--take-state (item payload)
+  "Set the state of ITEM from PAYLOAD, an event of a call or of its result."
+  (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
+        (countersign-item-status item) (countersign-get payload 'status)
+        (countersign-item-error item) (countersign-get payload 'error)
+        (countersign-item-not-started item) (countersign-get payload 'not_started)
+        (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
+        (countersign-item-exit-code item) (countersign-get payload 'exit_code)))
+
 (defun countersign-chat--take-call (payload)
   "Show the tool call PAYLOAD."
   (when-let ((id (countersign-get payload 'tool_id)))
@@ -469,13 +478,8 @@ Complete lines are fontified now and then, and all at the end."
       ;; A later event of a known call has its status, but not its parameters.
       (unless (and (countersign-item-params item) (countersign-omits-p payload "tool_params"))
         (setf (countersign-item-params item) (countersign-get payload 'tool_params)))
-      (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
-            (countersign-item-status item) (countersign-get payload 'status)
-            (countersign-item-error item) (countersign-get payload 'error)
-            (countersign-item-not-started item) (countersign-get payload 'not_started)
-            (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
-            (countersign-item-exit-code item) (countersign-get payload 'exit_code)
-            (countersign-item-undoable item) (or (countersign-item-undoable item)
+      (countersign-chat--take-state item payload)
+      (setf (countersign-item-undoable item) (or (countersign-item-undoable item)
                                                  (countersign-get payload 'undoable)))
       (when (countersign-get payload 'undone_at) (setf (countersign-item-undo item) 'undone))
       (when-let ((decision (or (countersign-get payload 'decision)
@@ -525,12 +529,9 @@ Complete lines are fontified now and then, and all at the end."
     (let ((item (countersign-chat--tool-item id)))
       (if (countersign-get payload 'undo_id)
           (countersign-chat--take-undo item payload)
-        (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
-              (countersign-item-status item) (countersign-get payload 'status)
-              (countersign-item-error item) (countersign-get payload 'error)
-              (countersign-item-not-started item) (countersign-get payload 'not_started)
-              (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
-              (countersign-item-exit-code item) (countersign-get payload 'exit_code)
+        (countersign-chat--take-state item payload)
+        (setf (countersign-item-note item) ; what it said while it ran is over
+              (and (countersign-get payload 'late) (countersign-words "the result came late"))
               (countersign-item-result item)
               (if (countersign-omits-p payload "result") 'omitted
                 (let ((result (countersign-get payload 'result)))
@@ -541,8 +542,6 @@ Complete lines are fontified now and then, and all at the end."
                   (and (countersign-get payload 'result 'path)
                        (countersign-list-of payload 'result 'changed_files)
                        t)))
-        (when (countersign-get payload 'late)
-          (setf (countersign-item-note item) (countersign-words "the result came late")))
         ;; Of a command, only the result says whether it can be undone.
         (when (and (eq (countersign-item-result item) 'omitted)
                    (or (countersign-item-open item)

@@ -67,6 +67,12 @@
                        (countersign-markdown (countersign-card-text (countersign-text-of result 'contents)))))
      ((has 'host) (countersign-result--line (countersign-text-of result 'host)))
      ((has 'job_id) (countersign-result--line (countersign-words "Runs as %s" (countersign-text-of result 'job_id))))
+     ((has 'host) (countersign-result--line
+                   (countersign-words "The command may reach %s" (countersign-one-line (countersign-text-of result 'host) 100))))
+     ((has 'exit_code) (let ((code (countersign-get result 'exit_code)))
+                         (countersign-result--line
+                          (if (integerp code) (countersign-words "Ended with exit code %d" code)
+                            (countersign-words "Ended by a signal")))))
      ((has 'path 'changed_files) (mapc #'countersign-result--changed (countersign-list-of result 'changed_files)))
      (t (countersign-result--json result))))
   (when (countersign-get result 'truncated)

@@ -39,7 +39,7 @@ async function open({ streams }: { streams: number }): Promise<Opened> {
           if (text.includes(whole)) resolve(performance.now() - startedAt);
           rest = text.subarray(Math.max(0, text.length - frame.length + 1));
         });
-        socket.once('close', () => resolve(undefined)); // cut off
+        socket.once('close', () => resolve(undefined)); // the server has cut the connection
         socket.once('error', () => {});
       }),
   );

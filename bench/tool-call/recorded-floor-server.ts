@@ -1,7 +1,7 @@
 /**
- * The floor with records: pushes and waits like the bare floor, and stores each step with its event and audit row in a
- * flushed commit, which concurrent steps share. No tokens, no schema, no policy, and the content of a step is not
- * checked. A server that keeps our promises does all of this and more.
+ * The cheapest server that keeps records, as a lower bound for ours: it pushes and waits like the bare floor, and
+ * stores each step with its event and audit row in a flushed commit, which concurrent steps share. It has no tokens, no
+ * schema and no policy, and does not check the content of a step.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';

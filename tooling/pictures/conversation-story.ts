@@ -285,7 +285,8 @@ export const states: Readonly<Record<string, State>> = {
     await story.window.wait(attentionMs);
   },
   '37 results unfolded, second': async (story) => {
-    for (const name of [/export/, /list/i, /symbols/i]) await story.window.toggle(name).first().click();
+    for (const name of [/^Searched/, /^Listed the project/, /symbols/i])
+      await story.window.toggle(name).first().click();
     await story.window.transcript.evaluate((box) => box.scrollTo(0, box.scrollHeight));
     await story.window.wait(attentionMs);
   },

@@ -35,7 +35,7 @@ export interface Part {
 
 const git: Need = { program: 'git', debianPackage: 'git' };
 const chromium: Need = { program: 'chromium', debianPackage: 'chromium' };
-/** Checks packages for Emacs. It is Lisp only; its script for installing is the file that is always there. */
+/** Checks packages for Emacs. It has no program, so its installation script shows whether it is installed. */
 const packageLint: Need = {
   program: '/usr/lib/emacsen-common/packages/install/elpa-package-lint',
   debianPackage: 'elpa-package-lint',

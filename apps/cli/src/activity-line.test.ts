@@ -50,7 +50,7 @@ const output = (lines: number, more: object = {}) => ({
 });
 
 describe('what happens to calls, in lines', () => {
-  it('tells each end in the tense of its state, with what came of it, its time, and a failure with its reason', () => {
+  it('prints each ended call in the tense of its state, with outcome and duration, and a failure with its reason', () => {
     const activity = new ActivityLines(words, false);
     expect(activity.receive(called, 80)).toEqual([]);
     expect(activity.running).toEqual(['Running npm test']);

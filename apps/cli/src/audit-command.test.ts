@@ -66,7 +66,7 @@ async function runIn(
   return { status, out, error };
 }
 
-it('[DA-4] says that a log is whole, and knows its head as a witness', async () => {
+it('[DA-4] says that a log is intact, and accepts its head as a witness', async () => {
   const head = writeLog(decisions);
   const verified = { status: 0, out: `ok      ada: 2 rows, head ${head}\n`, error: '' };
   expect(await run('verify', '--database', database)).toEqual(verified);
@@ -125,7 +125,7 @@ it.each([
   expect(error).toContain(problem);
 });
 
-it('says so when the file is no database', async () => {
+it('reports a file that is not a database', async () => {
   const { status, error } = await run('verify', '--database', import.meta.filename);
   expect(status).toBe(1);
   expect(error).toContain('file is not a database');

@@ -64,7 +64,7 @@ it('one that has no input at all ends at once, without a word', async () => {
   expect({ said, isEnded: code === 130 || signal === 'SIGTERM' }).toEqual({ said: '', isEnded: true });
 });
 
-it('one that has its input from nowhere goes on without the option', async () => {
+it('a program whose input is /dev/null continues without the option', async () => {
   await start('up', '"address"', 'up', '--json', '--no-open');
   const runner = await start('runner', 'Connected', 'connect', '--no-prompt');
   runner.child.stdin.destroy();

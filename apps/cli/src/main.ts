@@ -1,5 +1,5 @@
 import { ApiError } from '@countersign/client';
-import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
+import { CountersignError, describeError, makeVisible, messageOf } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
 import { askedLanguage, type CommandContext, usageProblem } from './command-context.ts';
 import { helpText } from './command-options.ts';
@@ -105,7 +105,7 @@ function reportFailure(
     say(message, code);
     return 2;
   }
-  say(error instanceof Error ? error.message : String(error), 'INTERNAL');
+  say(messageOf(error), 'INTERNAL');
   if (process.env.DEBUG && error instanceof Error) terminal.writeError(`${error.stack}\n`);
   return 1;
 }

@@ -52,9 +52,9 @@ function readRules(path: string, words: Words): PolicyRule[] {
   });
 }
 
-type Found = Omit<CallResponse<'backtestPolicy'>, 'success'>;
+type BacktestResult = Omit<CallResponse<'backtestPolicy'>, 'success'>;
 
-function resultText({ id, effect }: PolicyRule, found: Found, { policy }: Words): string {
+function resultText({ id, effect }: PolicyRule, found: BacktestResult, { policy }: Words): string {
   const { considered, matched, would_change, approved_before, rejected_before, examples } = found;
   const lines = [
     `${visible(id)} (${effect})`,

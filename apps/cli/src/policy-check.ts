@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isRefused, type PolicyDecision, type ToolCallPolicy } from '@countersign/policy';
-import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
+import { CountersignError, describeError, makeVisible, messageOf } from '@countersign/protocol';
 import type { Terminal } from './terminal.ts';
 import type { Words } from './words.ts';
 
@@ -66,7 +66,7 @@ function readCall(line: string): Call {
   try {
     value = JSON.parse(line);
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: messageOf(error) };
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return { problem: 'it is not an object' };

@@ -123,7 +123,7 @@ describe('[RK-4] countersign policy check', () => {
     expect(wrong.map(({ id }) => [id, decided.get(id)])).toEqual([]);
   });
 
-  it('answers rubbish with a code and goes on with the rest: exit status 2, no stack trace', async () => {
+  it('reports invalid lines with a code and continues: exit status 2, no stack trace', async () => {
     const lines = [
       'not json',
       '[1]',
@@ -144,7 +144,7 @@ describe('[RK-4] countersign policy check', () => {
     expect(stderr).not.toMatch(/\bat .*:\d+:\d+/);
   });
 
-  it('answers an id that is no id, and nothing of the line reaches the terminal as it is', async () => {
+  it('reports an invalid id, and prints no part of the line unescaped', async () => {
     const deep = `{"id": ${'['.repeat(100_000)}${']'.repeat(100_000)}, "tool": "git_status"}`;
     const { stdout, stderr, status } = await countersign(
       ['policy', 'check'],
@@ -351,7 +351,7 @@ describe('in a process of its own', () => {
     });
   });
 
-  it('ends quietly when nobody reads on', () => {
+  it('ends quietly when its reader has closed the pipe', () => {
     const many = '{"tool":"git_status"}\n'.repeat(50_000);
     const { stderr, stdout } = spawnSync(
       'sh',

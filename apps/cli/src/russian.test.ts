@@ -55,7 +55,7 @@ describe('a command line that is wrong', () => {
     expect(error).toMatch(/ \[[A-Z_]+\]\n$/);
   });
 
-  it('[UI-4] is told in the language that it asks for, also where it cannot be read', async () => {
+  it('[UI-4] errors are in the requested language, even errors about the command line itself', async () => {
     const asked = async (...argv: string[]) => (await run(argv, { env: {} })).error;
     expect(await asked('chat', '--lang', 'ru', '--fly')).toContain('Ключа --fly нет');
     expect(await asked('chat', '--lang=ru', '--fly')).toContain('Ключа --fly нет');

@@ -48,7 +48,7 @@ describe('the terminal of a process', () => {
     expect([interactive, color, screen]).toEqual([true, false, undefined]);
   });
 
-  it('has no screen where nobody sits, and writes all the same', async () => {
+  it('has no screen without a terminal, but still prints', async () => {
     const { stdin, stdout, stderr, given } = streams({ isTTY: false });
     const terminal = processTerminal(given);
     expect([terminal.interactive, terminal.color, terminal.screen]).toEqual([false, false, undefined]);

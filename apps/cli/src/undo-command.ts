@@ -77,7 +77,7 @@ async function undoOffline(
 const lastTitle = ({ tool, command, paths, count }: UndoneCall, { undo }: Words): string =>
   command === undefined
     ? undo.last(tool, visible(paths.join(', ')), count - paths.length)
-    : undo.lastTried(visible(command));
+    : `countersign try -- ${visible(command)}`;
 
 /** Prints the outcome. Returns whether the call was undone. */
 async function report(

@@ -66,7 +66,7 @@ function serverPid(): number {
 }
 
 describe('countersign up, at a terminal', () => {
-  it('[UI-4] shows where it is, opens the page anew with o, and ends with Ctrl-C', async () => {
+  it('[UI-4] shows its address, opens the page again with o, and ends with Ctrl-C', async () => {
     const { screen, ended, link, terminal } = up('--no-open');
     const first = await link();
     expect(await (await fetch(new URL(first).origin)).text()).toBe('the page');
@@ -83,7 +83,7 @@ describe('countersign up, at a terminal', () => {
     const links = screen.text.match(/#sign-in=\S+/g) ?? [];
     expect(new Set(links).size).toBe(2);
 
-    // A second `up` while the first one runs: in the other language, and for a program.
+    // Run a second `up` while the first one runs: once in Russian, and once with --json.
     const second = fakeTerminal();
     expect(await main(['up', '--lang', 'ru', '--no-open'], second, env)).toBe(0);
     expect(second.out()).toContain('уже работает');
@@ -110,7 +110,7 @@ describe('countersign up, at a terminal', () => {
     expect(await ended).toBe(0);
   });
 
-  it('[UI-4] takes another port when the one of last time is taken', async () => {
+  it('[UI-4] uses another port if the last one is taken', async () => {
     const first = up('--no-open');
     const { port } = new URL(await first.link());
     first.screen.send('\u0003');
@@ -126,7 +126,7 @@ describe('countersign up, at a terminal', () => {
     squatter.close();
   });
 
-  it('[UI-4] refuses a port that no browser opens, and is not kept from starting by one', async () => {
+  it('[UI-4] refuses a named port that browsers block, and ignores a remembered one', async () => {
     const workspace = join(folder, 'mine');
     mkdirSync(workspace);
     const barred = up(workspace, '--no-open', '--port', '6000');
@@ -138,7 +138,7 @@ describe('countersign up, at a terminal', () => {
     expect(await next.ended).toBe(0);
   });
 
-  it('[UI-4] introduces itself without a word broken, and with its link whole, at 60 columns', async () => {
+  it('[UI-4] prints its introduction at 60 columns without splitting a word or its link', async () => {
     const { screen, ended, link } = up({ columns: 60 }, '--no-open');
     await link();
     const lines = screen.text.split(/\r?\n/).map(withoutStyles);
@@ -169,7 +169,7 @@ describe('countersign up, at a terminal', () => {
 });
 
 describe('the server of countersign up', () => {
-  it('is started again when it dies, and given up when it dies again and again', async () => {
+  it('is restarted when it dies, and given up when it keeps dying', async () => {
     const start = () =>
       new ServerProcess(env).serve({
         folder: join(folder, 'server'),
@@ -203,7 +203,7 @@ describe('the server of countersign up', () => {
     current.kill();
     expect(await end).toMatch(/^SIGKILL/);
     expect(said).toEqual(['SIGKILL', 'SIGKILL', 'SIGKILL']);
-    await current.stop(); // harmless
+    await current.stop(); // stopping twice is harmless
     await expect(current.signInLink()).rejects.toThrow();
   });
 });
@@ -222,7 +222,7 @@ describe('what countersign up finds and keeps', () => {
     expect(await isFree(port)).toBe(true);
   });
 
-  it('is found by a second one, also where names are too long for a socket', async () => {
+  it('is found by a second one, even if the path is too long for a socket', async () => {
     const deep = join(folder, 'd'.repeat(80), 'state');
     const here = {
       address: 'http://127.0.0.1:4180',
@@ -245,7 +245,7 @@ describe('what countersign up finds and keeps', () => {
     failing();
   });
 
-  it('asks a browser where there is one, and never fails without', async () => {
+  it('opens a browser if there is one, and does not fail if there is none', async () => {
     const programs = join(folder, 'programs');
     mkdirSync(programs);
     const script = '#!/bin/sh\necho "$0 $*" >> "$HOME/asked"\n';

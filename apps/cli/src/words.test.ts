@@ -49,7 +49,7 @@ describe('words', () => {
   const helpIn = (language: string, name: (typeof names)[number]) => helpText(name, wordsFor({}, language));
 
   it.each(names)('help of %s names the same in Russian, line by line', (name) => {
-    // What is typed as it stands: the command itself, its options, the settings it names.
+    // Words that are the same in every language: commands, options and names of settings.
     const typed = (text: string) =>
       text.match(/(?<=\n {2})countersign [a-z-]+|--[a-z-]+|COUNTERSIGN_[A-Z]+|\{".*\}/g)?.toSorted();
     expect(typed(helpIn('ru', name))).toEqual(typed(helpIn('en', name)));

@@ -23,7 +23,7 @@ export interface Words extends TerminalWords {
   readonly trial: Pick<ApprovalWords, 'tryFirst' | 'approveChanges' | 'trying' | 'tryingNeeded'>;
   /** One sentence that describes a request. */
   title(request: Parameters<typeof titleOf>[0]): string;
-  /** Like `said`, for what became of a tool call: without the advice that is meant for the agent. */
+  /** Like `said`, for the outcome of a tool call. Leaves out the advice that is meant for the agent. */
   told(sentence: Sentence): string;
   /** What a wider approval covers. */
   scope(choice: ScopeChoice): string;

@@ -853,6 +853,19 @@
     (should (string-match-p "▸ Ran npm test  lines: 1  2\\.3 s" (buffer-string)))
     (should (equal (countersign-chat-input) ""))))
 
+(ert-deftest countersign-chat-drops-the-progress-of-a-call-that-ended ()
+  "What a call said while it ran is not part of its line when it has ended."
+  (countersign-test-with-chat project
+    (countersign-test-say project "tool.call" '(tool_id . "t1") '(tool_name . "execute_command")
+                          '(tool_params . ((command . "npm") (args . ["test"]))) '(status . "executing"))
+    (countersign-test-say project "tool.progress" '(tool_id . "t1") '(message . "}")
+                          '(output . ((stream . "stdout") (chunk . "}\n"))))
+    (should (string-match-p "▸ Running npm test  …  }\n" (buffer-string)))
+    (countersign-test-say project "tool.result" '(tool_id . "t1") '(tool_name . "execute_command")
+                          '(status . "completed") '(exit_code . 1) '(execution_time_ms . 12)
+                          '(result . ((stdout . "}\n") (stderr . "") (exit_code . 1))))
+    (should (string-match-p "▸ Ran npm test  exit 1  12 ms\n" (buffer-string)))))
+
 (ert-deftest countersign-chat-shows-an-edited-call-as-it-runs ()
   "[AP-6] What somebody made of a call is what the chat shows of it."
   (countersign-test-with-chat project

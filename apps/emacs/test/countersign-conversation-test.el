@@ -125,8 +125,7 @@
            (params (car (countersign-list-of examples 'params))))
       (dolist (result (countersign-list-of examples 'success))
         (let ((drawn (countersign-test-result tool params result)))
-          (unless (equal tool "shell_kill") ; its result has nothing but a code
-            (should-not (string-search "\"success\"" drawn)))
+          (should-not (string-search "\"success\"" drawn))
           (should (string-suffix-p "\n" drawn)))))))
 
 (ert-deftest countersign-result-is-readable ()
@@ -145,6 +144,9 @@
                     "  4f9c2d1a  2026-02-2…  Ada  Raise\n")
                    ("diagnostics" nil ((diagnostics . [((line . 14) (col . 3) (severity . "error") (message . "No name") (text . " x"))]))
                     "  14:3 error No name\n    x\n")
+                   ("shell_kill" ((job_id . "j")) ((success . t) (exit_code . 3)) "  Ended with exit code 3\n")
+                   ("shell_kill" ((job_id . "j")) ((success . t) (exit_code . :null)) "  Ended by a signal\n")
+                   ("reach_host" ((host . "h")) ((success . t) (host . "h")) "  The command may reach h\n")
                    ("definition" nil ((locations . [((path . "a.ts") (line . 3) (text . "function f"))])) "  a.ts:3: function f\n")
                    ("git_push" nil ((remote . "origin") (branch . "main") (from . "aaa") (to . "bbb")) "  main → origin  aaa..bbb\n")))
     (should (equal (list tool (substring-no-properties (countersign-test-result tool params result))) (list tool wanted))))

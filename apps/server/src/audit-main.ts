@@ -2,7 +2,7 @@
  * `countersign audit` runs this as a process, because apps do not import each other (docs/style.md). The request is in the
  * environment, because a database URL may hold a password and other users can see the arguments of a process.
  */
-import { makeVisible } from '@countersign/protocol';
+import { makeVisible, messageOf } from '@countersign/protocol';
 import { type AuditRequest, reportAudit } from './audit-report.ts';
 import { wordsFor, wordsInLanguage } from './words.ts';
 
@@ -20,6 +20,6 @@ process.stdout.on('error', () => process.exit(0));
 try {
   process.exitCode = await reportAudit(request, write, words);
 } catch (error) {
-  process.stderr.write(`${makeVisible(error instanceof Error ? error.message : String(error))}\n`);
+  process.stderr.write(`${makeVisible(messageOf(error))}\n`);
   process.exitCode = 3;
 }

@@ -109,11 +109,14 @@ describe('the configuration', () => {
     expect(() => loadConfig({ env, flags })).toThrow(problem);
   });
 
-  it.each([[null], [true], [''], [[]], [[1]], ['0x10'], [1.5], ['1e3']])('takes %j for no number', (port) => {
-    const file = join(folder, 'c.json');
-    writeFileSync(file, JSON.stringify({ port }));
-    expect(() => loadConfig({ env, file })).toThrow(/port: /);
-  });
+  it.each([[null], [true], [''], [[]], [[1]], ['0x10'], [1.5], ['1e3']])(
+    'does not accept %j as a number',
+    (port) => {
+      const file = join(folder, 'c.json');
+      writeFileSync(file, JSON.stringify({ port }));
+      expect(() => loadConfig({ env, file })).toThrow(/port: /);
+    },
+  );
 
   it.each([
     ['postgres://u:p@ss@host/db', 'postgres://u:[masked]@host/db'],
@@ -184,11 +187,11 @@ describe('what is said about the settings', () => {
     for (const name of settingNames) expect(settings[name].description, name).toMatch(/^.{10,}/);
   });
 
-  it('stands in countersign serve --help', () => {
+  it('is listed in countersign serve --help', () => {
     for (const name of settingNames) expect(serveHelp(wordsFor({}))).toContain(environmentName(name));
   });
 
-  it('[UI-4] stands there in Russian too, each option and each setting', () => {
+  it('[UI-4] lists each option and each setting in Russian too', () => {
     const russian = wordsFor({ LANG: 'ru_RU.UTF-8' });
     const untranslated = settingNames.filter((name) => !/[а-яё]{3}/i.test(russian.settings[name] ?? ''));
     expect(untranslated).toEqual([]);
@@ -198,7 +201,7 @@ describe('what is said about the settings', () => {
     expect(serveHelp(russian)).toContain('COUNTERSIGN_PORT  (без указания: 4180)');
   });
 
-  it('stands in docs/configuration.md as it is here', async () => {
+  it('has the same text in docs/configuration.md', async () => {
     const path = new URL('../../../docs/configuration.md', import.meta.url);
     const marker = 'npx vitest run apps/server/src/config.test.ts -u -->\n';
     const text = readFileSync(path, 'utf8');

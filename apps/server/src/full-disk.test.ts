@@ -101,7 +101,7 @@ describe.skipIf(cannotMount)('[RE-4] a server on a full disk', () => {
   const storageLines = () => log.flatMap(({ msg }) => (msg.startsWith('storage') ? [msg.split(':')[0]] : []));
   const errors = () => log.filter(({ level, msg }) => level >= 50 && !msg.startsWith('storage'));
 
-  it('says so, is not ready, keeps what it acknowledged, and goes on when there is room', async () => {
+  it('reports it, is not ready, keeps what it acknowledged, and continues when there is room', async () => {
     const project = await send('POST', '/my/projects', { name: 'Greetings', workspace: '/workspace' });
     const projectId = project.body.project?.project_id ?? project.body.project_id;
     const session = await send('POST', `/my/projects/${projectId}/sessions`, { title: '' });
@@ -139,7 +139,7 @@ describe.skipIf(cannotMount)('[RE-4] a server on a full disk', () => {
     expect(errors()).toEqual([]);
   });
 
-  it('finds out by itself that there is room, also where nobody asks', async () => {
+  it('notices by itself that there is room again, without any request', async () => {
     fill();
     const sessions = await send('GET', '/my/approvals');
     expect(sessions.status).toBe(200);

@@ -52,7 +52,7 @@ it('[UI-4] a server that another program started tells it where it listens, make
   channel.emit('message', { ask: 'sign-in-link' });
   expect(await news).toEqual({ link: expect.stringMatching(`^${listens}/#sign-in=[A-Za-z0-9_-]{75}$`) });
   channel.emit('message', { ask: 'stop' });
-  expect(await served).toBe(''); // a link is for the one who asked, not for a log
+  expect(await served).toBe(''); // links must not appear in the log
   await expect(fetch(listens)).rejects.toThrow();
 });
 

@@ -103,7 +103,7 @@ describe('countersign serve', () => {
       await expect(run(['--token-for', 'ada', '--database', database])).rejects.toThrow('keeps no secret');
   });
 
-  it('[UI-4] speaks Russian to who reads that', async () => {
+  it('[UI-4] prints Russian if the environment asks for it', async () => {
     const env = { LANG: 'ru_RU.UTF-8' };
     await run(
       ['--port', '0'],
@@ -116,7 +116,7 @@ describe('countersign serve', () => {
     await expect(run(['--lang', 'fr'], undefined, { env })).rejects.toThrow('Языка «fr» у нас нет');
   });
 
-  it('keeps its secret for its owner only, and keeps it', async () => {
+  it('keeps its secret across restarts, readable by its owner only', async () => {
     await run(['--port', '0']);
     const path = join(folder, 'countersign', 'auth-secret');
     const made = readFileSync(path, 'utf8');

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-it('[DA-2] what happens on one server is heard on another of the same PostgreSQL', async () => {
+it('[DA-2] events of one server reach the clients of another on the same PostgreSQL', async () => {
   const database = await postgres.createDatabase();
   const [one, two] = [await TestServer.start({ database }), await TestServer.start({ database })];
   const ada = await one.person('ada');
@@ -36,7 +36,7 @@ it('[DA-2] what happens on one server is heard on another of the same PostgreSQL
   await one.close();
 });
 
-it('[AG-3] of thirty calls at once ten are asked about', async () => {
+it('[AG-3] of thirty simultaneous calls, the person is asked about ten', async () => {
   const server = await TestServer.start({ database: await postgres.createDatabase() });
   const ada = await server.person('ada');
   const answers = await Promise.all(
@@ -56,7 +56,7 @@ it('[AG-3] of thirty calls at once ten are asked about', async () => {
   await server.close();
 });
 
-it('at overload turns new work away, with when to come again, and loses nothing of what it took', async () => {
+it('when overloaded, refuses new work with Retry-After, and loses no accepted work', async () => {
   const database = await postgres.createDatabase();
   const server = await TestServer.start({ database, maxBacklog: 5 });
   const ada = await server.person('ada');
@@ -93,7 +93,7 @@ it('at overload turns new work away, with when to come again, and loses nothing 
   await server.close();
 });
 
-it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes on when it is back', async () => {
+it('[RE-3] [OB-1] while the database is down reports that, still serves metrics, and continues afterwards', async () => {
   const server = await TestServer.start({ database: await postgres.createDatabase() });
   const ada = await server.person('ada');
   const call = () =>
@@ -129,7 +129,7 @@ it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes
   await server.close();
 });
 
-it('[OB-1] while the database stands still is not ready, and says so before it is given up', async () => {
+it('[OB-1] while the database stalls is not ready, and reports that before the query timeout', async () => {
   const server = await TestServer.start({ database: await postgres.createDatabase() });
   const { tokens } = await server.person('ada');
   expect((await server.send('GET', '/readyz')).status).toBe(200);
@@ -146,6 +146,6 @@ it('[OB-1] while the database stands still is not ready, and says so before it i
   await server.close();
 });
 
-it('says so when the database cannot be reached', async () => {
+it('reports a database that cannot be reached', async () => {
   await expect(TestServer.start({ database: 'postgres://nobody:x@127.0.0.1:1/none' })).rejects.toThrow();
 });

@@ -34,7 +34,7 @@ describe('COUNTERSIGN_TEST_KILL_AT', () => {
     expect(() => readKillPoint(env)).toThrow(problem);
   });
 
-  it('has a point before anybody is told of a commit', () => {
+  it('has a point between a commit and its hint', () => {
     const told: string[] = [];
     const bus = { publish: () => void told.push('told'), subscribe: () => () => {} };
     const watched = killableBus(bus, (point) => told.push(point));

@@ -14,7 +14,7 @@ const manifest = read('package.json') as {
   contributes: { commands: { command: string }[]; configuration: { properties: Record<string, unknown> } };
 };
 
-/** Every text, with words put in where it takes some. */
+/** Every text of these words. Functions are called with sample arguments. */
 function texts(words: object, path = ''): [string, string][] {
   return Object.entries(words).flatMap(([key, value]): [string, string][] => {
     const at = `${path}.${key}`;

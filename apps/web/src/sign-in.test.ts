@@ -40,7 +40,7 @@ describe('[RE-5] the sign-in link', () => {
     expect([...storage.kept]).toEqual([['countersign.token', 'the-token']]);
   });
 
-  it('that does not work is told apart from a server that is not there', async () => {
+  it('that was refused is distinguished from an unreachable server', async () => {
     const tokens = tokenStorage(memory());
     const refused = answer(401, { success: false, error: 'used', code: 'UNAUTHENTICATED' });
     expect(await signIn('used', tokens, refused)).toBe('refused');

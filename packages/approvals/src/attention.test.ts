@@ -54,7 +54,7 @@ describe('[UI-6] a question', () => {
     expect(seen).toHaveLength(3);
   });
 
-  it('takes an answer that decides nothing at once, and none for none', async () => {
+  it('accepts an answer that decides nothing at once, and a dismissal as no answer', async () => {
     const clock = new ManualClock();
     const options = { clock, decides: (answer: string) => answer === 'yes' };
     expect(await askDeliberately(async () => 'no', options)).toBe('no');

@@ -95,6 +95,7 @@ function outcomeOf(view: ResultView, words: CallWords['outcome']): string {
     case 'locations':
       return words.places(view.locations.length);
     case 'changed':
+      return view.lines ? `+${view.lines.added} −${view.lines.removed}` : '';
     case 'facts':
     case 'json':
       return '';

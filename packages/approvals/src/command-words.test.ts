@@ -14,4 +14,4 @@ it.each([['node', '-e', 'console.log(\'a "b"\')'], ['a', '', ' ', '\\', "'", '"'
   (...words) => expect(commandWords(commandLine(words))).toEqual(words),
 );
 
-it('a quotation mark without its end is no line', () => expect(commandWords("echo 'a")).toBeUndefined());
+it('a line with an open quotation mark is invalid', () => expect(commandWords("echo 'a")).toBeUndefined());

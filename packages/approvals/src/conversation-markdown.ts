@@ -2,7 +2,7 @@ import {
   type ExecutionStatus,
   type Message,
   type ModelResult,
-  modelResultSchema,
+  readModelResult,
   visibleLine,
 } from '@countersign/protocol';
 import type { CallWords } from '@countersign/words';
@@ -41,21 +41,13 @@ export function conversationMarkdown({ title, messages }: Conversation, words: C
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Ids of calls are unique in a conversation, so a result is found by its call's. */
+/** The result of each call, by the call's id, which is unique in a conversation. */
 function resultsByCall(messages: readonly Message[]): ReadonlyMap<string, ModelResult> {
   const results = messages.flatMap(({ role, content }) => {
-    const result = role === 'tool' ? modelResultSchema.safeParse(parsed(content)) : undefined;
-    return result?.success ? [[result.data.tool_call_id, result.data] as const] : [];
+    const result = role === 'tool' ? readModelResult(content) : undefined;
+    return result ? [[result.tool_call_id, result] as const] : [];
   });
   return new Map(results);
-}
-
-function parsed(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined; // left out because of its size
-  }
 }
 
 type ToolCall = NonNullable<Message['tool_calls']>[number];

@@ -1,6 +1,6 @@
 import type { OfferedScope, Preview } from '@countersign/protocol';
 import { expect, it } from 'vitest';
-import { backtestOf, choiceOf, scopeChoices, stepBeforeApproval } from './decision.ts';
+import { backtestOf, choiceOf, decisionAnswer, scopeChoices, stepBeforeApproval } from './decision.ts';
 
 const preview: Preview = { kind: 'summary', summary: 'x' };
 const rule = { id: 'to-be-granted', effect: 'allow', tool: 'write_file', max_risk: 'MEDIUM' } as const;
@@ -57,4 +57,10 @@ it('[RK-5] tries the rules that are granted, together', () => {
   expect(backtestOf(offer('always', null), true)).toEqual({ rule: { ...rule, max_risk: 'HIGH' } });
   const second = { ...rule, tool: 'edit_file' };
   expect(backtestOf({ rules: [rule, second] })).toEqual({ rule, further_rules: [second] });
+});
+
+it('[AP-6] looks again at a request that is still pending after the decision', async () => {
+  const response = { success: true, approval_id: 'a1', status: 'pending' } as const;
+  const sent = Promise.resolve({ outcome: 'recorded', response } as const);
+  expect(await decisionAnswer(sent)).toEqual({ kind: 'look-again', notice: null });
 });

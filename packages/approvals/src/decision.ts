@@ -3,6 +3,7 @@ import {
   type CheckedCard,
   type ErrorCode,
   lookAgainCodes,
+  messageOf,
   type OfferedScope,
   type PolicyRule,
   type RequestBody,
@@ -135,5 +136,5 @@ export async function decisionAnswer(sent: Promise<DecisionOutcome>): Promise<De
 /** An error of a request as a notice for the card. */
 export const noticeOf = (error: unknown): Notice => ({
   code: error instanceof ApiError ? error.code : 'INTERNAL',
-  message: error instanceof Error ? error.message : String(error),
+  message: messageOf(error),
 });

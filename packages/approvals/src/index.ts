@@ -64,7 +64,7 @@ export {
   type ResultView,
   resultView,
 } from './result-view.ts';
-export { partOfOperand, type ShellPart, shellParts } from './shell-parts.ts';
+export { type ReadShellPart, readShellLine, shellParts } from './shell-parts.ts';
 export {
   approvalOfTrial,
   gitDataOf,

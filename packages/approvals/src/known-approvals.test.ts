@@ -4,6 +4,7 @@ import {
   type CountersignEvent,
   type ErrorCode,
   type Preview,
+  runnerCapabilities,
   shownDigest,
 } from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
@@ -71,7 +72,7 @@ function setUp({ isBesideRunner, isShown, ...server }: SetUp = {}) {
   return { known, clock, sent, problems, entry };
 }
 
-describe('what is known of approvals', () => {
+describe('known approvals', () => {
   it('[AP-1] comes by events, oldest first, and goes when it is settled', () => {
     const { known, entry } = setUp();
     known.receive(requested({ approval_id: 'a2', created_at: '2026-11-15T12:00:01Z' }));
@@ -100,7 +101,40 @@ describe('what is known of approvals', () => {
     known.receive(resolved('approved'));
     known.replace([approval()]);
     known.receive(updated({ revision: 2 }));
+    known.show({ ...approval({ revision: 3 }), timestamp: 'later' });
     expect(known.pending()).toEqual([]);
+  });
+
+  it('[RN-2] beside a runner, which draws the cards, asks the server for none', async () => {
+    const asked: string[] = [];
+    const fetch = async (id: string) => {
+      asked.push(id);
+      return approval();
+    };
+    const { known } = setUp({ isBesideRunner: () => true, fetch });
+    await known.refresh('a1');
+    expect(asked).toEqual([]);
+  });
+
+  it('[AP-7] an older failure to read the runners does not undo a newer answer', async () => {
+    const answers: { resolve: (runners: never[]) => void; reject: (error: Error) => void }[] = [];
+    const runners = () =>
+      new Promise<never[]>((resolve, reject) => {
+        answers.push({ resolve, reject });
+      });
+    const { known, entry } = setUp({ runners });
+    known.receive(requested({ preview: null, digest: null }));
+    const changed = { event: 'runner.changed', data: { project_id: 'p1' } } as never;
+    known.receive(changed);
+    known.receive(changed);
+    answers
+      .at(-1)
+      ?.resolve([{ project_id: 'p1', connected: true, capabilities: [runnerCapabilities.preview] } as never]);
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(true);
+    answers[0]?.reject(new Error('too late'));
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(true);
   });
 
   it('an update that REST has overtaken changes nothing', () => {
@@ -154,7 +188,7 @@ describe('what is known of approvals', () => {
 
   it('[AP-2] does not come back when it was settled while it was fetched', async () => {
     const { known } = setUp();
-    known.receive(updated({ revision: 2 })); // never heard of before
+    known.receive(updated({ revision: 2 })); // an approval that is not known yet
     known.receive(resolved('timeout'));
     await settle();
     expect(known.pending()).toEqual([]);
@@ -168,7 +202,7 @@ describe('what is known of approvals', () => {
     expect(known.entries.get().size).toBe(0);
   });
 
-  it('[AP-2] is settled when the server does not know it any more; other problems are told', async () => {
+  it('[AP-2] is settled when the server does not know it any more; other errors are reported', async () => {
     const gone = setUp({ fetch: () => Promise.reject(new ApiError(404, 'NOT_FOUND', 'gone')) });
     gone.known.receive(requested());
     await gone.known.refresh('a1');
@@ -243,7 +277,7 @@ describe('[RN-2] beside a runner', () => {
   });
 
   it.each(['refresh', 'readAgain'] as const)(
-    'an answer to %s from the time before does not replace what the runner has drawn',
+    'an older response to %s does not replace a card that the runner has drawn',
     async (read) => {
       let isBesideRunner = false;
       const served = approval({ preview: { kind: 'summary', summary: 'Harmless.' } });
@@ -437,7 +471,7 @@ describe('a decision', () => {
     });
   });
 
-  it('is told once when the event comes before the answer', async () => {
+  it('is reported once if the event arrives before the response', async () => {
     const { known, entry } = setUp({
       decide: async (): Promise<DecisionOutcome> => {
         known.receive(resolved('approved', { device: 'here', reason: 'fine' }));

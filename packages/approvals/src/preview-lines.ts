@@ -53,6 +53,7 @@ type LabelName =
       | 'executes'
       | 'noNetwork'
       | 'fetches'
+      | 'repositories'
       | 'irreversible'
       | 'reversible'
       | 'output'
@@ -116,6 +117,9 @@ export function factLines(
                 tone: 'strong' as const,
               },
             ]
+          : []),
+        ...(preview.repositories
+          ? [{ label: words.repositories, text: preview.repositories.join('  '), tone: 'strong' as const }]
           : []),
         ...networkLines(preview, words),
         preview.reversible
@@ -240,7 +244,7 @@ type NetworkWords = Pick<PreviewWords, 'networkTo' | 'networkToNone' | 'networkT
   readonly network: string;
 };
 
-/** What a card says of a call that gets network: which hosts it may reach (RN-5), as far as there is a preview. */
+/** Says which hosts a call with network access may reach (RN-5), if the preview names them. */
 export function networkText(preview: Preview | null, words: NetworkWords): string {
   if (preview?.kind !== 'command') return words.network;
   if (preview.hosts === undefined) return words.networkToAny;

@@ -119,7 +119,7 @@ describe('[RK-3] a reason', () => {
     expect(reasonText({ why, operand: 'file' }, 'выполняет файл')).toBe('выполняет файл: file');
   });
 
-  it('does not say it twice where the sentence quotes it', () => {
+  it('does not repeat an operand that the sentence quotes', () => {
     const why = '"a/.env" is a sensitive file: environment file with secrets';
     expect(reasonText({ why, operand: 'a/.env' }, why)).toBe(why);
     expect(reasonText({ why }, why)).toBe(why);
@@ -153,7 +153,7 @@ it.each([
   expect(scopeLabel({ offer: { scope, rules: [rule] } }, approvalWords.en)).toBe(label);
 });
 
-it('[AP-4] of several commands names each, and says where it counts', () => {
+it('[AP-4] of several commands names each, and says where it applies', () => {
   const rules = [
     { tool: 'execute_command', command: 'npm run build *' },
     { tool: 'execute_command', command: 'npm test' },

@@ -122,7 +122,7 @@ function fileLines({ path, operation, lines }: FileLines, words: CallWords): Sty
   ];
 }
 
-/** As `git status -sb` prints it, without the words of one language. */
+/** In the format of `git status -sb`, which needs no translation. */
 function statusLines({
   branch,
   head,

@@ -95,7 +95,7 @@ const cases: readonly (readonly [string, Record<string, JsonValue>, JsonValue, s
     },
     'changed',
     'Edited src/a.ts',
-    '',
+    '+1 −1',
   ],
   [
     'git_status',
@@ -193,6 +193,28 @@ it.each(cases)('%s %j: its result is seen as what it is', (tool, params, result,
   expect(callOutcome(view, en)).toBe(outcome);
 });
 
+const changedFile = (operation: string) => ({
+  success: true,
+  path: 'a.md',
+  size: 3,
+  changed_files: [{ path: 'a.md', operation }],
+});
+const long = `${'x'.repeat(100)}\n`.repeat(30);
+
+it.each([
+  ['edit_file', { old: 'a\nb\nc', new: 'a\nB\nB2\nc' }, 'modified', '+2 −1'],
+  ['edit_file', { old: 'a\nb\n', new: '' }, 'modified', '+0 −2'],
+  ['edit_file', { old: 'a', new: 'b', replace_all: true }, 'modified', ''],
+  // A long text is masked after a reload: the call must read the same before.
+  ['edit_file', { old: 'a', new: long }, 'modified', ''],
+  ['edit_file', { old: 'a', new: '[3030 bytes, digest 0123]' }, 'modified', ''],
+  ['write_file', { content: 'a\nb\n' }, 'created', '+2 −0'],
+  ['write_file', { content: 'a\nb\n' }, 'modified', ''],
+])('%s %j: the lines that it changed, if the call tells them', (tool, params, operation, outcome) => {
+  const view = resultView(tool, { path: 'a.md', ...params }, changedFile(operation));
+  expect(callOutcome(view, en)).toBe(outcome);
+});
+
 it.each(builtInToolNames)('no result of %s is shown as JSON', (tool) => {
   const path = new URL(`../../protocol/fixtures/tools/${tool}.json`, import.meta.url);
   const { params, success } = JSON.parse(readFileSync(path, 'utf8'));
@@ -260,6 +282,7 @@ describe('the output of a command', () => {
     ['\u001b[38;5;240mx', 'bright-black'],
     ['\u001b[38;2;0;150;0mx', 'green'],
     ['\u001b[38;2;255;255;0mx', 'bright-yellow'],
+    ['\u001b[38;2;20;0;0mx', 'bright-black'],
     ['\u001b[31m\u001b[39mx', undefined],
     ['\u001b[48;5;1mx', undefined],
   ])('%j is drawn as %s', (output, color) => {

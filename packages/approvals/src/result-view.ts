@@ -44,6 +44,8 @@ export type ResultView =
   | {
       readonly kind: 'changed';
       readonly files: readonly { readonly path: string; readonly operation: string }[];
+      /** Number of changed lines; undefined if the call does not tell. */
+      readonly lines?: { readonly added: number; readonly removed: number } | undefined;
     }
   /** A few names and values. */
   | { readonly kind: 'facts'; readonly facts: readonly (readonly [string, string])[] }
@@ -88,7 +90,29 @@ const changed = ({ changed_files }: Pick<ToolSuccess<'write_file'>, 'changed_fil
 const locations = ({ locations, truncated }: ToolSuccess<'references'>) =>
   ({ kind: 'locations', locations, truncated }) as const;
 
-/** The ports of a job stand below what it printed, with the command that opens each in a browser: in no language. */
+/** A longer text is masked in records (DA-3): its lines are not counted, so that a call reads the same after a reload. */
+const MAX_COUNTED_BYTES = 2048;
+const maskedText = /^\[\d+ bytes, digest /;
+
+/** How many lines differ between two texts, apart from those that both begin or end with. */
+function changedLines(before: JsonValue | undefined, after: JsonValue | undefined) {
+  const isCounted = (text: JsonValue | undefined): text is string =>
+    typeof text === 'string' &&
+    new TextEncoder().encode(text).length <= MAX_COUNTED_BYTES &&
+    !maskedText.test(text);
+  if (!isCounted(before) || !isCounted(after)) return undefined;
+  const [old, now] = [linesOf(before), linesOf(after)];
+  const most = Math.min(old.length, now.length);
+  let start = 0;
+  while (start < most && old[start] === now[start]) start += 1;
+  let end = 0;
+  while (end < most - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
+  return { added: now.length - start - end, removed: old.length - start - end };
+}
+
+const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
+
+/** The ports of a job follow its output, each with the command that opens it in a browser. Needs no translation. */
 const jobOutput = ({ ports = [], ...result }: ToolSuccess<'shell_output'>) => {
   const { output, ...view } = terminal(result);
   const lines = ports.map((port) => `→ localhost:${port} · countersign open ${port}`);
@@ -113,8 +137,14 @@ const views: Views = {
   shell_kill: ({ exit_code }) => facts({ exit_code }),
   reach_host: ({ host }) => facts({ host }),
   read_file: readFileView,
-  write_file: changed,
-  edit_file: changed,
+  write_file: (result, { content }) => ({
+    ...changed(result),
+    lines: result.changed_files[0]?.operation === 'created' ? changedLines('', content) : undefined,
+  }),
+  edit_file: (result, { old, new: replacement, replace_all }) => ({
+    ...changed(result),
+    lines: replace_all === true ? undefined : changedLines(old, replacement),
+  }),
   copy_file: changed,
   move_file: changed,
   delete_file: changed,

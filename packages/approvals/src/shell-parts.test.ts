@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { partOfOperand, shellParts } from './shell-parts.ts';
+import { partOfOperand, readShellLine, shellParts } from './shell-parts.ts';
 
 const read = (line: string) =>
   shellParts(line).map(({ operator, text, writes }) => [operator, text.trim(), ...writes]);
@@ -44,12 +44,19 @@ describe('the parts of a shell line', () => {
       ],
     ],
     ['echo $(ls | wc)', [['', 'echo $(ls | wc)']]],
+    [
+      'ls | tee "$OUT" ~/a b',
+      [
+        ['', 'ls'],
+        ['|', 'tee "$OUT" ~/a b', '~/a', 'b'],
+      ],
+    ],
     ['echo a\\|b', [['', 'echo a\\|b']]],
     ['echo 1 > $FILE', [['', 'echo 1 > $FILE']]],
   ])('%j', (line, parts) => expect(read(line)).toEqual(parts));
 
   it.each(['cat <<E | tee a\nx | y\nE', "echo 'open | ls", 'ls # | rm', 'a | | b', '(ls', 'ls)'])(
-    'is one where that is not certain: %j',
+    'is a single part if the parts are not certain: %j',
     (line) => expect(shellParts(line)).toEqual([{ operator: '', text: line, writes: [] }]),
   );
 
@@ -73,4 +80,13 @@ describe('the part that a reason is about', () => {
   ])('of %s with %s is %s', (line, operand, part) => {
     expect(partOfOperand(shellParts(line), operand)).toBe(part);
   });
+});
+
+it('a reason stands beside the part that it is about, and the others below the line', () => {
+  const reason = (rule: string, operand?: string) => ({ rule, why: 'why', ...(operand && { operand }) });
+  const reasons = [reason('SHELL'), reason('NPM', 'npm'), reason('GIT', 'push'), reason('WRITE', 'log.txt')];
+  const { parts, others } = readShellLine('npm ci && npm test > log.txt && git push', reasons);
+  expect(parts.map((part) => part.reasons.map(({ rule }) => rule))).toEqual([[], ['WRITE'], ['GIT']]);
+  expect(others.map(({ rule }) => rule)).toEqual(['SHELL', 'NPM']);
+  expect(readShellLine('git push', reasons)).toMatchObject({ parts: [{ reasons: [] }], others: reasons });
 });

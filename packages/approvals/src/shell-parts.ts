@@ -1,3 +1,5 @@
+import type { Approval } from '@countersign/protocol';
+
 /** A part of a shell line. The texts of all parts together are the line. */
 export interface ShellPart {
   /** The operator that connects it with the part before: `|`, `&&`, `;` … Empty for the first part. */
@@ -45,14 +47,40 @@ export function shellParts(line: string): readonly ShellPart[] {
     : whole;
 }
 
-const teeWord = /(?:[^\s'"`$\\<>(){}]|\\.)+|'[^']*'|"[^"$`\\]*"/g;
+const shellWord = /(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+/g;
+/** A word that is a file's name as it stands. */
+const plainWord = /^(?:(?:[^\s'"`$\\<>(){}]|\\.)+|'[^']*'|"[^"$`\\]*")$/;
+
+/** A part of a shell line with the reasons that are about it alone. */
+export interface ReadShellPart extends ShellPart {
+  readonly reasons: readonly Reason[];
+}
+
+type Reason = Approval['reasons'][number];
+
+/** A shell line in parts with their reasons, and the `others`: about the whole line, or about more than one part. */
+export function readShellLine(
+  line: string,
+  reasons: readonly Reason[],
+): { readonly parts: readonly ReadShellPart[]; readonly others: readonly Reason[] } {
+  const parts = shellParts(line);
+  const partOf = (reason: Reason) => (parts.length > 1 ? partOfOperand(parts, reason.operand) : undefined);
+  return {
+    parts: parts.map((part, index) => ({
+      ...part,
+      reasons: reasons.filter((reason) => partOf(reason) === index),
+    })),
+    others: reasons.filter((reason) => partOf(reason) === undefined),
+  };
+}
 
 /** The files that a command writes because it is `tee`. */
 function teeTargets(text: string): readonly string[] {
   const [program, ...words] =
-    text.replace(new RegExp(redirection.source.slice(1), 'g'), ' ').match(teeWord) ?? [];
+    text.replace(new RegExp(redirection.source.slice(1), 'g'), ' ').match(shellWord) ?? [];
   if (program !== 'tee') return [];
-  return words.filter((word) => !word.startsWith('-')).map((word) => word.replace(/^(['"])(.*)\1$/, '$2'));
+  const names = words.filter((word) => !word.startsWith('-') && plainWord.test(word));
+  return names.map((word) => word.replace(/^(['"])(.*)\1$/, '$2'));
 }
 
 /**

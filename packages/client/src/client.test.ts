@@ -221,7 +221,7 @@ describe('the token', () => {
     });
   });
 
-  it('that never comes does not hold the call longer than its time', async () => {
+  it('that never arrives does not extend the timeout of the call', async () => {
     const answer = setup({ token: () => new Promise(() => {}) }).listApprovals({}, { timeoutMs: 50 });
     clock.advance(50);
     await expect(answer).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
@@ -372,7 +372,7 @@ describe('a call that is to be retried', () => {
     expect(server.requests.all).toHaveLength(1);
   });
 
-  it('is sent once only when repeating would do it twice, whatever a caller without types says', async () => {
+  it('is sent only once if repeating would do it twice, even for a caller without types', async () => {
     const options = { retry: { times: 3 } } as object;
     const answer = setup().executeTool({ body: { tool_name: 'git_push' } }, options);
     (await server.next()).destroy();

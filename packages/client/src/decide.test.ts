@@ -52,7 +52,7 @@ it('[RN-1] retries 3 times, and 409 with the same decision is success', async ()
   expect(await outcome).toEqual({ outcome: 'already', standing });
 });
 
-it('[AP-2] tells which decision stands when another one was first', async () => {
+it('[AP-2] returns the standing decision if another one came first', async () => {
   const outcome = decide(setup(), { decision: 'approved', params });
   const standing = { status: 'timeout', device: null };
   (await server.next()).refuse(409, 'ALREADY_DECIDED', { standing });

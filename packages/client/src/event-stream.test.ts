@@ -46,7 +46,7 @@ function setup(options: Partial<StreamOptions> = {}) {
   return { stream, events, states, reasons, enters };
 }
 
-/** Loses the connection as if it had been good for long, so that the next try comes at once. */
+/** Loses a connection that has been open for 10 s, so that the client reconnects at once. */
 async function loseAfterLong(connection: Exchange): Promise<void> {
   clock.advance(10_000);
   connection.end();
@@ -72,7 +72,7 @@ describe('an open stream', () => {
     expect(connection.headers['last-event-id']).toBeUndefined();
   });
 
-  it('takes a client, a project and a place to go on from', async () => {
+  it('accepts a client, a project and an event id to resume from', async () => {
     const client = createClient({ baseUrl: server.baseUrl, token: () => 'of the client' });
     setup({ client, projectId: 'p/1', lastEventId: '41' });
     const connection = await server.next();
@@ -137,7 +137,7 @@ describe('an open stream', () => {
     expect(onListenerError.mock.calls).toEqual([[broken]]);
   });
 
-  it('logs what a listener threw when nobody asked for it', async () => {
+  it('logs a listener’s error if there is no onError', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     const { stream } = setup({
       onState: () => {
@@ -153,7 +153,7 @@ describe('an open stream', () => {
 });
 
 describe('[EV-2] a stream that is lost', () => {
-  it('goes on from the last id at once', async () => {
+  it('resumes from the last id at once', async () => {
     const { events, states, enters } = setup();
     const first = await server.next();
     first.stream(encodeCancel('one', 1));
@@ -200,7 +200,7 @@ describe('[EV-2] a stream that is lost', () => {
     expect(stream.lastEventId).toBe('1');
   });
 
-  it('goes on from an id that came without an event', async () => {
+  it('resumes from an id that came without an event', async () => {
     const { stream } = setup();
     const first = await server.next();
     first.stream('id: 57\n\n');
@@ -220,7 +220,7 @@ describe('[EV-2] a stream that is lost', () => {
     expect(reasons()).toEqual(['one', 'two']);
   });
 
-  it('begins anew after stream.reset, and tells the listener', async () => {
+  it('starts over after stream.reset, and passes it to the listener', async () => {
     const { events, stream, reasons } = setup({ lastEventId: '900' });
     const first = await server.next();
     first.stream(encodeReset('too old') + encodeCancel('pending') + encodeCancel('two', 2));
@@ -289,7 +289,7 @@ describe('trying again', () => {
     expect(await waitingMs(enters)).toBe(0);
   });
 
-  it('comes at once when the person asks for it, and the back-off starts anew', async () => {
+  it('is immediate when the person asks for it, and resets the back-off', async () => {
     const { stream, enters } = setup();
     for (const ms of [0, 1_000, 2_000]) {
       (await server.next()).destroy();
@@ -304,7 +304,7 @@ describe('trying again', () => {
     stream.retryNow();
     const good = (await server.next()).stream();
     await enters('open');
-    stream.retryNow(); // changes nothing
+    stream.retryNow(); // has no effect on an open stream
     expect(stream.state).toEqual({ status: 'open' });
     await loseAfterLong(good);
     expect(await waitingMs(enters)).toBe(0);
@@ -327,7 +327,7 @@ describe('trying again', () => {
     expect(stream.state).toMatchObject({ status: 'waiting' });
     await ask((exchange) => exchange.answer(200, { success: true, runners: [] }));
     (await server.next()).refuse(503, 'UNAVAILABLE');
-    expect(await waitingMs(enters)).toBe(4_000); // the back-off goes on
+    expect(await waitingMs(enters)).toBe(4_000); // the back-off was not reset
     await ask((exchange) => exchange.answer(200, { success: true, runners: [] }));
     expect(stream.state).toMatchObject({ status: 'waiting' }); // the server asks us to wait
     stream.close();
@@ -364,7 +364,7 @@ describe('trying again', () => {
     expect(await waitingMs(enters)).toBe(60_000);
   });
 
-  it('follows an answer that is no stream', async () => {
+  it('follows a response that is not a stream', async () => {
     const { enters } = setup();
     (await server.next()).answer(200, '<html>', { 'content-type': 'text/html' });
     expect(await enters('waiting')).toMatchObject({
@@ -394,7 +394,7 @@ describe('trying again', () => {
 });
 
 describe('[EV-4] the watchdog', () => {
-  it('takes 45 s of silence for a dead connection', async () => {
+  it('counts a connection as dead after 45 s of silence', async () => {
     const { enters } = setup();
     const first = (await server.next()).stream();
     await enters('open');
@@ -428,7 +428,7 @@ describe('[EV-4] the watchdog', () => {
 });
 
 describe('a stream that is refused', () => {
-  it('asks for a newer token once, and goes on with it', async () => {
+  it('asks for a newer token once, and continues with it', async () => {
     const token = vi.fn((refused?: string) => (refused === undefined ? 'old' : 'new'));
     const { enters, states } = setup({ token });
     (await server.next()).refuse(401, 'UNAUTHENTICATED');

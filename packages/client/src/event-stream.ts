@@ -1,4 +1,4 @@
-import { type CountersignEvent, parseEvent, routes } from '@countersign/protocol';
+import { type CountersignEvent, parseEvent, parseJson, routes } from '@countersign/protocol';
 import type { ApiError } from './api-error.ts';
 import type { Client } from './client.ts';
 import { type Clock, systemClock, wait } from './clock.ts';
@@ -197,6 +197,7 @@ export class EventStream {
   }
 
   #deliver(name: string, data: string, id: string | undefined): void {
+    // Invalid JSON is reported like an unknown event.
     const parsed = parseEvent(name, parseJson(data));
     if (parsed.ok) this.#notify(() => this.#options.onEvent(parsed.event, id));
     else this.#notify(() => this.#options.onUnknown?.({ name, data, problem: parsed.problem }));
@@ -227,15 +228,6 @@ function pathOf({ projectId, runner }: StreamOptions): string {
   return projectId === undefined
     ? requestPath(routes.personStream.path, {}, query)
     : requestPath(routes.projectStream.path, { project_id: projectId }, query);
-}
-
-/** Returns undefined for invalid JSON, which is then reported as an unknown event. */
-function parseJson(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Tracks the last delivered event, so that each is delivered once and in order (EV-2). */

@@ -26,7 +26,7 @@ describe('MessageText', () => {
     expect(message.text).toBe('👍!');
   });
 
-  it('asks to be fetched when there is a gap, and goes on from what was fetched', () => {
+  it('asks to be fetched after a gap, and continues from the fetched text', () => {
     const message = new MessageText(started);
     expect(message.add({ offset: 7, text: 'you' })).toBe(false);
     expect(message.text).toBe('');

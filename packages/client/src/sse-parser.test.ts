@@ -88,7 +88,7 @@ describe('SseParser', () => {
 
   it('reads back any events, with any line ends, cut anywhere', () => {
     const lineEnd = fc.constantFrom<LineEnd>('\n', '\r', '\r\n');
-    // What the format itself can carry: no line breaks in a name or an id, no CR in data, no NUL in an id.
+    // The format cannot carry line breaks in a name or an id, CR in data, or NUL in an id.
     const oneLine = fc.string({ unit: 'binary' }).map((text) => text.replace(/[\r\n\0]/g, '·'));
     const event = fc.record({
       name: oneLine.filter((name) => name !== ''),

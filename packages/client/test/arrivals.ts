@@ -1,4 +1,4 @@
-/** Things that come one after the other, and a way to wait for the next. */
+/** Items that arrive one by one, and a way to wait for the next. */
 export class Arrivals<T> {
   readonly all: T[] = [];
   #taken = 0;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Arrivals } from './arrivals.ts';
 
-/** A request that has arrived whole, and the answer a test gives it. */
+/** A complete request, and the response that a test gives to it. */
 export class Exchange {
   readonly method: string;
   readonly url: string;
@@ -64,7 +64,7 @@ export class Exchange {
   }
 }
 
-/** A real HTTP server whose answers the test gives one by one. */
+/** A real HTTP server. The test gives each response. */
 export class TestServer {
   readonly requests = new Arrivals<Exchange>();
   readonly #server: Server;

@@ -88,7 +88,7 @@ describe('[EX-2] every state of a call is announced, in its order (founding docu
     ]);
   });
 
-  it('what it was called with is told once', async () => {
+  it('announces the parameters of a call once', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     await read();
     await settle();
@@ -99,7 +99,7 @@ describe('[EX-2] every state of a call is announced, in its order (founding docu
   });
 });
 
-describe('[EX-2] a LOW call that is executing, of which nobody knows whether it has begun', () => {
+describe('[EX-2] a LOW call in state executing that may not have begun', () => {
   beforeEach(async () => {
     await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
   });
@@ -112,7 +112,7 @@ describe('[EX-2] a LOW call that is executing, of which nobody knows whether it 
     expect(await fixture.execution(id)).toMatchObject({ status: 'executing', claimed_by: 'one' });
   });
 
-  it('[EX-8] is cancelled by a request: the runner decides, or whoever still wants to begin', async () => {
+  it('[EX-8] is cancelled by a request: the runner’s report, or a later claim, decides', async () => {
     const cancel = (id: string) => fixture.engine.dispatcher.cancel(fixture.person, id, 'enough');
     const [reported, claimed] = [await read(), await read()];
     for (const { id } of [reported, claimed])
@@ -204,7 +204,7 @@ describe('[DA-1] execution_time_ms is measured where the client does not say it 
     expect([await took(id), await took(refused.id)]).toEqual([15, null]);
   });
 
-  it('and taken as said where the client says it', async () => {
+  it('and taken from the client if it reports it', async () => {
     await fixture.listen();
     const { id } = await read();
     await fixture.clock.advance(40);

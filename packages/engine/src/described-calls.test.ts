@@ -116,7 +116,7 @@ describe('[AP-4] scopesOffered', () => {
     expect(writes.map(([scope]) => scope)).toEqual(['session']);
   });
 
-  it('cover the call they are made on: a class where a list of harmless commands holds it, else that one line', () => {
+  it('cover the call they are made on: a class if it is a harmless command, otherwise exactly that line', () => {
     const command = (name: string, ...args: string[]) => offered('execute_command', { command: name, args });
     const session = ['session', null, 'MEDIUM'];
     expect(command('git', 'push', 'origin', 'main')).toEqual([
@@ -132,7 +132,7 @@ describe('[AP-4] scopesOffered', () => {
     expect(command('node', '--test', '--test-reporter=data:text/javascript,1')).toEqual([]);
   });
 
-  it('are none where nobody is asked or the place executes later', () => {
+  it('are not offered if the person is not asked, or for a place that executes later', () => {
     expect(offered('read_file', { path: 'a.md' })).toEqual([]);
     expect(offered('write_file', { path: '.git/hooks/x', content: '' })).toEqual([]);
     expect(offered('write_file', { path: '../x', content: '' })).toEqual([]);

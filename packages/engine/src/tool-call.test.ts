@@ -400,7 +400,7 @@ describe('the claim', () => {
     expect(await codeOf(claim(toolId, 'a', { runner_id: 'runner-2' }))).toBe('CLAIM_REFUSED');
     expect(await codeOf(claim(toolId, 'a', { attempt: 7 }))).toBe('CLAIM_REFUSED');
     expect(await codeOf(claim(toolId, 'a'))).toBe('ok');
-    expect(await codeOf(claim(toolId, 'a'))).toBe('ok'); // its answer was lost
+    expect(await codeOf(claim(toolId, 'a'))).toBe('ok'); // a repeated claim, because the response was lost
     const other = await fixture.listen({ runnerId: 'runner-1' });
     const late = await askedToWrite(other);
     await approve(late.approvalId);
@@ -614,7 +614,7 @@ describe('[EX-8] cancelling', () => {
     const { outcome, approvalId, toolId } = await askedToWrite(runner);
     await preview(approvalId);
     await approve(approvalId, { digest: digest('a') });
-    await claim(toolId, 'a', { instance: 'one' }); // the answer is lost on the way
+    await claim(toolId, 'a', { instance: 'one' }); // the response is lost
     await fixture.engine.dispatcher.cancel(fixture.person, toolId, 'enough');
     expect(await codeOf(claim(toolId, 'a', { instance: 'another' }))).toBe('CLAIM_REFUSED');
     expect((await execution(toolId))?.status).toBe('executing');
@@ -689,7 +689,7 @@ describe('runners', () => {
     });
   });
 
-  it('[EV-3] [EX-6] who takes a call without a claim is not given what a rule had let through that is gone now', async () => {
+  it('[EV-3] [EX-6] a client without claims does not get a call whose allow rule was removed', async () => {
     const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
     await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
     const { id, status } = await fixture.submit('write_file', write);

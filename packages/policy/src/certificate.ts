@@ -1,13 +1,13 @@
 import { sensitivePlaces } from './sensitive-places.ts';
 
-/** VA-2: a `.pem` file without a private key in it is not sensitive. Only its content tells. */
+/** VA-2: a `.pem` file without a private key is not sensitive. Only its content shows whether it has one. */
 
-/** The place of VA-2 whose files may be certificates. */
+/** The row of VA-2 whose files may be certificates. */
 const PRIVATE_KEY = 'SENS-4';
 /** A larger file counts as sensitive. */
 export const CERTIFICATE_BYTES = 64 * 1024;
 
-/** Whether a sensitive name may be that of a certificate. Names that speak of keys never are. */
+/** Whether a file with this sensitive name may be a certificate. A name that contains "key" or "secret" never is. */
 export const mayBeCertificate = (path: string): boolean => {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (!/\.pem$/i.test(name) || /key|priv|secret|^id_|[*?[\]{}]/i.test(name)) return false;

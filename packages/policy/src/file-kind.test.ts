@@ -25,7 +25,7 @@ describe('[TL-4] fileKindOf', () => {
     expect(fileKindOf(bytes('привет', 'utf8').subarray(0, 11))).toEqual({ kind: 'text', encoding: 'utf-8' });
   });
 
-  it('knows PDF and images, and does not take text that begins alike for one', () => {
+  it('recognises PDF and images, and text that begins like one as text', () => {
     expect(fileKindOf(bytes('%PDF-1.7\n', 'latin1'))).toEqual({
       kind: 'media',
       mediaType: 'application/pdf',

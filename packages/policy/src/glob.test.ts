@@ -50,7 +50,7 @@ describe('parseGlob', () => {
     expect(matches(`${'**/'.repeat(300)}x`, `${'a/'.repeat(2000)}y`)).toBe(false);
   });
 
-  it('takes a moment for the longest patterns and names that somebody could think of', () => {
+  it('is quick for the longest patterns and names', () => {
     const started = process.cpuUsage();
     for (let i = 0; i < 40; i++) {
       expect(matches(`*${'a'.repeat(990)}b`, 'a'.repeat(4000))).toBe(false);

@@ -1,7 +1,8 @@
 import { gitCommandsPattern } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { splitExample } from './command/split-example.test-data.ts';
-import { type GrantedCall, type GrantPredicate, grantCovers, ruleOfGrant } from './grant.ts';
+import { grantCovers } from './grant.test-data.ts';
+import { type GrantedCall, type GrantPredicate, ruleOfGrant } from './grant.ts';
 import { readPolicyFile } from './policy-rules.ts';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 
@@ -147,7 +148,7 @@ describe('[AP-4] a grant by program', () => {
     expect(coversShell('psql app', line)).toBe(false);
   });
 
-  it('for exactly one command covers a reader of text whatever its input, but no list or script from there', () => {
+  it('for exactly one command covers a reader of any text input, but no list or script from its input', () => {
     expect(coversShell('sort -u', 'sort -u < docs/a.txt')).toBe(true);
     expect(coversShell('sed -n 1,5p', 'sed -n 1,5p < docs/a.txt')).toBe(true);
     expect(coversShell('sort --files0-from=-', 'sort --files0-from=- < docs/a.txt')).toBe(false);
@@ -185,7 +186,7 @@ describe('[AP-4] a grant by program', () => {
     expect(coversLine('npm install {express,x}', 'npm install express')).toBe(false);
   });
 
-  it('leaves everything in a session, and rules that a person wrote, as they are', () => {
+  it('does not affect grants of everything in a session, or rules that a person wrote', () => {
     expect(coversLine(null, 'npm install express', { tool: '*' })).toBe(true);
     const rules = [{ id: 'mine', effect: 'allow', tool: 'execute_command', command: 'npm *' }];
     const decide = (rule: object) => {

@@ -3,11 +3,10 @@ import {
   findTool,
   type GrantScope,
   gitCommandsPattern,
+  isAbove,
   type PolicyRule,
   type Reason,
   type RiskLevel,
-  riskLevels,
-  type ToolCall,
 } from '@countersign/protocol';
 import type { CallAssessment } from './call-assessment.ts';
 import { readsUnmasked } from './line/rules.ts';
@@ -45,17 +44,10 @@ export interface GrantedCall {
   readonly now: number;
 }
 
-/** The server calls this with an assessment of the text alone, the runner with an assessment on the real disk. */
-export function grantCovers(
-  grant: GrantPredicate,
-  call: ToolCall,
-  assessment: CallAssessment,
-  at: GrantedCall,
-): boolean {
-  return grantAsRule(grant, assessment, at)?.matches(call, assessment) ?? false;
-}
-
-/** The grant as an allow rule; undefined if it has ended, is for another place or does not reach the call's risk. */
+/**
+ * The grant as an allow rule; undefined if it has ended, is for another place or does not reach the call's risk. The server
+ * calls this with an assessment of the text alone, the runner with an assessment on the real disk.
+ */
 export function grantAsRule(
   grant: GrantPredicate,
   assessment: CallAssessment,
@@ -69,7 +61,7 @@ export function grantAsRule(
   if (grant.expires_at !== null && grant.expires_at <= at.now) return undefined;
   if (grant.session_id !== null && grant.session_id !== at.sessionId) return undefined;
   if (grant.workspace !== at.workspace) return undefined;
-  if (riskLevels.indexOf(at.risk) > riskLevels.indexOf(grant.max_risk)) return undefined;
+  if (isAbove(at.risk, grant.max_risk)) return undefined;
   const rule = compileRule(ruleOfGrant('grant', grant), 'person');
   return typeof rule === 'string' ? undefined : rule;
 }

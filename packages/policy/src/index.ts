@@ -6,7 +6,7 @@ export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/a
 export { executingPlaces } from './executing-places.ts';
 export { fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { escapeGlob, type Glob, globOfPath, parseGlob } from './glob.ts';
-export { type GrantedCall, grantAsRule, grantCovers, ruleOfGrant } from './grant.ts';
+export { type GrantedCall, grantAsRule, ruleOfGrant } from './grant.ts';
 export {
   type NetworkNeeds,
   networkNeeds,
@@ -23,6 +23,7 @@ export {
   readPolicyFile,
   rulesOnPaths,
 } from './policy-rules.ts';
+export { type GitCall, readGit } from './program/git/git-call.ts';
 export { isReadOnly } from './read-only.ts';
 export { isBranchName, isRemoteName } from './ref-name.ts';
 export { RiskAssessor } from './risk-assessor.ts';

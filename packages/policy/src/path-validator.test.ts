@@ -65,7 +65,7 @@ describe('PathValidator', () => {
     expect(codeOf(byText, `${workspace.root}-copy/a.txt`)).toBe('PATH_OUTSIDE_WORKSPACE');
   });
 
-  it('[VA-1] refuses links without an end, NUL, Windows forms, the home sign and what is not text', () => {
+  it('[VA-1] refuses endless links, NUL, Windows forms, the home sign and names that are not text', () => {
     for (const path of [
       'loop-a',
       'a\0b',
@@ -140,7 +140,7 @@ describe('PathValidator', () => {
     expect(codeOf(lifted, 'src/.env')).toBe('PATH_SENSITIVE');
   });
 
-  it('[VA-1] tells of hard links', () => {
+  it('[VA-1] reports hard links', () => {
     expect(onDisk.check('second-name.md')).toMatchObject({ ok: true, entry: { type: 'file', hardLinks: 2 } });
   });
 
@@ -154,7 +154,7 @@ describe('PathValidator', () => {
     via.remove();
   });
 
-  it('wants an absolute root', () => {
+  it('requires an absolute root', () => {
     expect(() => new PathValidator({ root: 'relative' })).toThrow(/absolute/);
   });
 });

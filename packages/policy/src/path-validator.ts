@@ -47,6 +47,8 @@ export type PathCheck = CheckedPath | { readonly ok: false; readonly refused: Re
 const MAX_LINKS = 40;
 /** A folder with more names is not searched. */
 const MAX_NAMES = 2_000;
+/** A file pattern that needs more folders is not followed. */
+const MAX_FOLDERS = 200;
 const SYSTEM_FOLDER = /^\/(usr|bin|etc\/alternatives)(\/|$)/;
 const SYSTEM_PYTHON = /^\/(usr\/(local\/)?)?bin\/python[\d.]*$/;
 
@@ -89,10 +91,43 @@ export class PathValidator {
     const checked = this.check('.', from);
     if (!checked.ok) return true;
     const folder = checked.relative === '' ? this.root : `${this.root}/${checked.relative}`;
-    const names = disk.names?.(folder, MAX_NAMES);
-    if (names === undefined) return disk.look(folder) !== undefined;
+    const entries = disk.entries?.(folder, MAX_NAMES);
+    if (entries === undefined) return disk.look(folder) !== undefined;
     const matches = looseNameMatcher(first);
-    return names.some((name) => name.startsWith('-') && (rest.length > 0 || matches(name)));
+    return entries.some(({ name }) => name.startsWith('-') && (rest.length > 0 || matches(name)));
+  }
+
+  /** Whether a pattern of the shell may match a path that leads outside by a link. False without a disk, as above. */
+  mayMatchOutside(pattern: string, from: string): boolean {
+    const { disk } = this.#options;
+    const parts = pattern.split('/');
+    const first = parts.findIndex((part) => /[*?[]/.test(part));
+    if (!disk?.entries || first < 0) return false;
+    const start = this.check(parts.slice(0, first).join('/') || (first === 0 ? '.' : '/'), from);
+    // A fixed path that leads outside is judged by its name.
+    if (!start.ok) return false;
+    let folders = [start.relative];
+    let searched = 0;
+    for (const [depth, part] of parts.entries()) {
+      if (depth < first || part === '') continue;
+      const matches = looseNameMatcher(part);
+      const next: string[] = [];
+      for (const folder of folders) {
+        if (++searched > MAX_FOLDERS) return true;
+        const place = joinAbsolute([...this.#resolvedRoot(disk), ...folder.split('/').filter(Boolean)]);
+        const entries = disk.entries(place, MAX_NAMES);
+        if (entries === undefined && disk.look(place)?.type === 'directory') return true;
+        for (const { name, type } of entries ?? []) {
+          const isHidden = name.startsWith('.') && !part.startsWith('.');
+          if (isHidden || type === 'file' || !matches(name)) continue;
+          const checked = this.checkName(name, folder);
+          if (!checked.ok && checked.refused.code === 'PATH_OUTSIDE_WORKSPACE') return true;
+          if (checked.ok && checked.entry?.type === 'directory') next.push(checked.relative);
+        }
+      }
+      folders = [...new Set(next)];
+    }
+    return false;
   }
 
   /**
@@ -296,8 +331,13 @@ export interface Disk {
   readLink(path: string): string | undefined;
   /** The first bytes of a regular file, to tell text from binary. */
   readHead(path: string, bytes: number): Uint8Array | undefined;
-  /** The names in a folder; undefined if there are more than `most`. */
-  names?(path: string, most: number): readonly string[] | undefined;
+  /** What is in a folder; undefined if that is more than `most`. */
+  entries?(path: string, most: number): readonly FolderEntry[] | undefined;
+}
+
+interface FolderEntry {
+  readonly name: string;
+  readonly type: DiskEntry['type'];
 }
 
 export interface DiskEntry {

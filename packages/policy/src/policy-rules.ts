@@ -4,6 +4,7 @@ import {
   describeIssues,
   findTool,
   isCustomToolName,
+  messageOf,
   type PolicyFile,
   type PolicyRule,
   parseToolCall,
@@ -55,7 +56,7 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    return invalid(`it is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return invalid(`it is not JSON: ${messageOf(cause)}`);
   }
   const parsed = policyFileSchema.safeParse(value);
   if (!parsed.success) return invalid(describeIssues(parsed.error));
@@ -232,7 +233,8 @@ function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessm
 const printsFolders = (words: readonly (string | undefined)[]): boolean =>
   /^(grep|cat|head|tail)$/.test(words[0] ?? '') && isRecursive(words);
 
-const readsFolders = new Set(wordList('find rg fd fdfind tree du xargs'));
+/** `diff -N . docs` prints every file of a folder; its words do not say whether they are folders. */
+const readsFolders = new Set(wordList('find rg fd fdfind tree du xargs diff'));
 
 /**
  * Whether a command may read more of a folder than it names. True for programs that look below folders, for file patterns,

@@ -64,7 +64,7 @@ describe('[VA-9] security/paths.jsonl, on a real disk', () => {
   );
 });
 
-describe('[TL-4] [TL-3] what the disk tells of a file', () => {
+describe('[TL-4] [TL-3] reads size, kind and links of a file from the disk', () => {
   it('refuses to read a directory, a binary, a huge or a missing file, each with its code', () => {
     const workspace = temporaryWorkspace();
     workspace.apply([

@@ -83,7 +83,7 @@ describe('[RK-5] policy files', () => {
     expect(decide(policy, 'read_file', { path: 'a.md' })).toBe('LOW');
   });
 
-  it('allow says who answered, reaches MEDIUM unless it says HIGH, and never a place that executes later', () => {
+  it('an allow rule is recorded, covers MEDIUM unless it says HIGH, and never a place that executes later', () => {
     const all = withPolicy(load({ version: 1, rules: [{ id: 'all', effect: 'allow', tool: '*' }] }));
     expect(all.decide('write_file', write)).toMatchObject({
       allowedBy: { id: 'all' },
@@ -216,7 +216,7 @@ describe('[RK-5] policy files', () => {
       expect(outcome(command)).toEqual([command, 'LOW']);
   });
 
-  it('an allow rule never answers for what executes later, by whatever way it is changed', () => {
+  it('an allow rule never covers changing a place that executes later, in any way', () => {
     const all = withPolicy(
       load({
         version: 1,
@@ -396,7 +396,7 @@ describe('[RK-5] policy files', () => {
     expect(decide(policy, 'execute_command', { command: 'grep', args: ['-rn', 'x', 'src'] })).toBe('LOW');
   });
 
-  it("programs of the person's own are judged like any other for what nobody may allow", () => {
+  it('programs that the person added are refused for the same catastrophes as any other', () => {
     const own = withPolicy(
       load({
         version: 1,

@@ -1,11 +1,11 @@
 import {
   defaultLimits,
+  isAbove,
   isCustomToolName,
   type Limits,
   type PolicyRule,
   parseToolCall,
   type Reason,
-  riskLevels,
   type ToolCall,
   type ToolErrorValue,
   waitsForCommand,
@@ -210,11 +210,7 @@ function tooManyToCompare(tool: string): Verdict {
 /** An allow rule covers calls up to MEDIUM unless it says HIGH, and never a call that needs a person. */
 function isAllowing({ rule }: CompiledRule, assessed: Allowed, details: CallAssessment): boolean {
   const limit = rule.max_risk ?? 'MEDIUM';
-  return (
-    rule.effect === 'allow' &&
-    !details.needsPerson &&
-    riskLevels.indexOf(assessed.decision) <= riskLevels.indexOf(limit)
-  );
+  return rule.effect === 'allow' && !details.needsPerson && !isAbove(assessed.decision, limit);
 }
 
 function denyBy({ rule, owner }: Pick<CompiledRule, 'rule' | 'owner'>): Verdict {

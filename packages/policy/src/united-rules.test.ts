@@ -90,6 +90,7 @@ describe('[RK-5] what only reads needs no rule', () => {
     'npm test; cat "$(ls src)"',
     // may find, or expand to, files that only confinement hides
     'npm test; grep -rn TOKEN .',
+    'npm test; diff -N . docs',
     'npm test; grep --recursive TOKEN src',
     'npm test; cat *',
     'npm test; cat src/[a-z]*',
@@ -181,7 +182,7 @@ describe('[RK-5] a rule sees every command and file of a line', () => {
     expect(decide(policy, `${many(() => 'npm test')}; git push`)).toBe('DENIED_BY_POLICY');
   });
 
-  it('nor taken for another one that begins alike', () => {
+  it('is not confused with a longer command that begins the same', () => {
     const long = 'a'.repeat(300);
     const exact = policyOf(`allow node ${long}/a.js`);
     expect(decide(exact, `node ${long}/a.js`)).toBe('r1');

@@ -98,6 +98,7 @@ const pinned = {
   RUN_STOPPED: [409, 'none', false],
   RUN_ACTIVE: [409, 'repeat', true],
   QUEUE_FULL: [429, 'repeat', true],
+  LAYER_DROPPED: [500, 'repeat', true],
   MESSAGE_SENT: [409, 'none', false],
   NOT_STARTED: [409, 'repeat', true],
   SESSION_READ_ONLY: [403, 'person', false],
@@ -154,7 +155,7 @@ describe('errorCodes', () => {
     'RUNNER_LOST',
     'NO_RUNNER',
     'COMMAND_TIMEOUT',
-  ])('has %s, which the specification names', (code) => {
+  ])('has the code %s that the specification names', (code) => {
     expect(errorCodes).toHaveProperty(code);
   });
 

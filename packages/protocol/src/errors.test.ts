@@ -25,7 +25,7 @@ describe('describeError', () => {
     );
   });
 
-  it('takes a value as text, whatever it holds', () => {
+  it('inserts a value as text, even if it contains a placeholder', () => {
     const path = '$& $1 {problem} {path}';
     expect(describeError('IS_A_DIRECTORY', { path }).message).toBe(
       `"${path}" is a directory. Name a file, or use list_directory.`,
@@ -58,7 +58,7 @@ describe('CountersignError', () => {
 });
 
 describe('errorCodeSchema', () => {
-  it('refuses what is no code of ours', () => {
+  it('refuses a code that is not ours', () => {
     expect(errorCodeSchema.safeParse('toString').success).toBe(false);
   });
 });

@@ -37,3 +37,7 @@ export class CountersignError extends Error {
     this.values = values;
   }
 }
+
+/** The message of anything that was thrown. */
+export const messageOf = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown);

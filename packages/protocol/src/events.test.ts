@@ -119,7 +119,7 @@ describe('parseEvent', () => {
     });
   });
 
-  it.each([null, undefined, 'text', 7, []])('takes %j for a problem, not for a payload', (data) => {
+  it.each([null, undefined, 'text', 7, []])('reports %j as a problem instead of a payload', (data) => {
     expect(parseEvent('stream.reset', data).ok).toBe(false);
   });
 

@@ -19,6 +19,7 @@ export {
   CountersignError,
   describeError,
   errorCodeSchema,
+  messageOf,
   type ToolErrorValue,
 } from './errors.ts';
 export {
@@ -40,7 +41,13 @@ export {
 } from './execution-status.ts';
 export { fenced } from './fenced.ts';
 export type { ApprovalScope, Grant, GrantScope, OfferedScope } from './grant.ts';
-export { isWithinJsonLimits, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
+export {
+  isWithinJsonLimits,
+  type JsonValue,
+  jsonValueSchema,
+  maxParamValues,
+  parseJson,
+} from './json-value.ts';
 export {
   defaultLimits,
   type LimitSettingName,
@@ -61,7 +68,7 @@ export {
   leftOutBase64,
   leftOutText,
   type ModelResult,
-  modelResultSchema,
+  readModelResult,
   type ToolOutcome,
   toModelResult,
 } from './outcome.ts';
@@ -82,7 +89,7 @@ export { mustShowParameters, type Preview, previewSchema, type Trial, trialSchem
 export { maxRefusalText } from './rest/decisions.ts';
 export { errorBodySchema } from './rest/error-body.ts';
 export type { CallDecision, Execution, LateResult } from './rest/executions.ts';
-export type { TokenScope } from './rest/permissions.ts';
+export { isLiveToken, type TokenScope } from './rest/permissions.ts';
 export { type ChangedFile, maxUndoneAtOnce, type RestoredFile } from './rest/rewind.ts';
 export {
   type ParsedBody,
@@ -97,6 +104,7 @@ export {
   approvalTimeoutSeconds,
   boundedReasons,
   higherRisk,
+  isAbove,
   type Reason,
   type RiskLevel,
   riskLevelSchema,
@@ -105,6 +113,7 @@ export {
 export { type RunnerCapability, runnerCapabilities } from './runner-capabilities.ts';
 export { describeIssues } from './schema-issues.ts';
 export { type Session, type SessionMode, sessionModes } from './session.ts';
+export { piecesOf } from './text-pieces.ts';
 export { timing } from './timing.ts';
 export { tokenDevice, tokenOfDevice } from './token-device.ts';
 export {

@@ -59,3 +59,12 @@ export function isWithinJsonLimits(value: unknown, maxValues: number = maxParamV
   }
   return true;
 }
+
+/** Parses JSON from outside; undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeError } from './errors.ts';
-import { modelResultSchema, type ToolOutcome, toModelResult, toolOutcomeSchema } from './outcome.ts';
+import { readModelResult, type ToolOutcome, toModelResult, toolOutcomeSchema } from './outcome.ts';
 
 const call = {
   tool_id: '123e4567-e89b-12d3-a456-426614174000',
@@ -84,7 +84,7 @@ describe('toModelResult', () => {
 });
 
 describe('toolOutcomeSchema', () => {
-  it('[EX-3] knows no completed call with an error, and no failed one without', () => {
+  it('[EX-3] has no completed call with an error, and no failed call without one', () => {
     const completed = { ...call, status: 'completed', result: {}, error: permissionDenied };
     const failed = { ...call, status: 'failed', result: null, error: null };
     expect([completed, failed].map((outcome) => toolOutcomeSchema.safeParse(outcome).success)).toEqual([
@@ -101,5 +101,5 @@ describe('toolOutcomeSchema', () => {
 
 /** Parses the outcome with both schemas, as the other side would. */
 function shown(outcome: ToolOutcome): unknown {
-  return modelResultSchema.parse(toModelResult(toolOutcomeSchema.parse(outcome)));
+  return readModelResult(JSON.stringify(toModelResult(toolOutcomeSchema.parse(outcome))));
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { idSchema, toolParamsSchema } from './common.ts';
 import { toolErrorSchema } from './errors.ts';
-import { jsonValueSchema } from './json-value.ts';
+import { jsonValueSchema, parseJson } from './json-value.ts';
 
 const callFields = {
   tool_id: idSchema,
@@ -38,7 +38,7 @@ export type ToolOutcome = z.infer<typeof toolOutcomeSchema>;
 const modelFields = { tool_call_id: z.string(), executed_params: toolParamsSchema.optional() };
 
 /** The result as the model reads it, in the shapes of the founding documents, plus `executed_params`. */
-export const modelResultSchema = z.discriminatedUnion('status', [
+const modelResultSchema = z.discriminatedUnion('status', [
   z.object({
     ...modelFields,
     status: z.literal('success'),
@@ -60,6 +60,10 @@ export const modelResultSchema = z.discriminatedUnion('status', [
   }),
 ]);
 export type ModelResult = z.infer<typeof modelResultSchema>;
+
+/** The result in the content of a tool message; undefined if the content was cut or has another format. */
+export const readModelResult = (content: string): ModelResult | undefined =>
+  modelResultSchema.safeParse(parseJson(content)).data;
 
 export function toModelResult(outcome: ToolOutcome): ModelResult {
   const { tool_call_id } = outcome;

@@ -91,6 +91,10 @@ export const previewSchema = z.discriminatedUnion('kind', [
       })
       .optional()
       .describe("Where the person's own git fetches from, with the person's login (RN-6)."),
+    repositories: z
+      .array(z.string())
+      .optional()
+      .describe('Repositories on this machine, outside the workspace, that its calls of git use as remotes.'),
     trial: trialSchema.optional().describe('Set once somebody asked to try the call first (RN-13).'),
   }),
   z.object({

@@ -8,6 +8,8 @@ export type RiskLevel = z.infer<typeof riskLevelSchema>;
 /** How long a person has to decide, in seconds. LOW never asks. */
 export const approvalTimeoutSeconds: Readonly<Record<RiskLevel, number>> = { LOW: 0, MEDIUM: 300, HIGH: 600 };
 
+export const isAbove = (a: RiskLevel, b: RiskLevel): boolean => riskLevels.indexOf(a) > riskLevels.indexOf(b);
+
 export function higherRisk(a: RiskLevel, b: RiskLevel): RiskLevel {
   return riskLevels.indexOf(a) >= riskLevels.indexOf(b) ? a : b;
 }

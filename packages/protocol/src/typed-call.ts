@@ -1,4 +1,4 @@
-import { CountersignError } from './errors.ts';
+import { CountersignError, messageOf } from './errors.ts';
 import { parametersJsonSchema } from './tools/available-tool.ts';
 import { findTool } from './tools/catalogue.ts';
 
@@ -71,7 +71,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const problem = cause instanceof Error ? cause.message : String(cause);
+    const problem = messageOf(cause);
     throw new CountersignError('INVALID_JSON', { problem: `${problem} in ${text.slice(0, 100)}` }, { cause });
   }
 }

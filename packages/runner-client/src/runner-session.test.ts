@@ -180,7 +180,7 @@ it('[AP-2] asks again whether our own decision stands whose response was lost, a
   expect([told, approvals().length]).toEqual([['runs'], 2]);
 });
 
-it('sends directly what the runner does not follow, with the words of the person', async () => {
+it('sends a decision directly if the runner does not follow the approval, with the person’s message', async () => {
   const session = open();
   answers.reject = { status: 200, body: { ...recorded.body, status: 'rejected' } };
   const params = { project_id: 'project', approval_id: 'another' };

@@ -24,7 +24,7 @@ it('[EV-2] only says how far to read when a commit was heard of too early, and n
   expect(order.hintFor(events(4))).toMatchObject({ newest: 4, events: events(4) });
 });
 
-it('lets who listens read when it does not know what came before', () => {
+it('makes listeners read if it does not know the previous event', () => {
   expect(new EventOrder().hintFor(events(7))).toEqual({ kind: 'events', userId: 'ada', newest: 7 });
   expect(new EventOrder().hintFor([])).toBeUndefined();
 });

@@ -44,7 +44,9 @@ export function historyStatement(statements: Statements, filter: HistoryFilter):
     if (bounds.includes('since')) query = query.where('created_at', '>=', slot.integer('since'));
     if (bounds.includes('until')) query = query.where('created_at', '<', slot.integer('until'));
     if (search.count > 0)
-      query = query.where(hasAllWords(search, slot, { text: ['tool_name', 'error'], json: ['tool_params'] }));
+      query = query.where(
+        hasAllWords(search, slot, { text: ['tool_name', 'error'], json: ['tool_params', resultOfCall] }),
+      );
     if (bounds.includes('before')) {
       query = query.where((eb) =>
         eb(
@@ -57,6 +59,9 @@ export function historyStatement(statements: Statements, filter: HistoryFilter):
     return query;
   });
 }
+
+/** The result, which is kept for a while (DA-3). */
+const resultOfCall = sql`(select result from results where results.id = tool_executions.id)`;
 
 function groupOf(status: string): 'open' | 'uncommon' | 'completed' {
   if (openStatuses.some((open) => open === status)) return 'open';

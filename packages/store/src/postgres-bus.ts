@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, Hint } from '@countersign/engine';
+import { piecesOf } from '@countersign/protocol';
 import pg from 'pg';
 import { InProcessBus } from './in-process-bus.ts';
 import { connectionSettings } from './postgres-pool.ts';
@@ -46,7 +47,7 @@ export class PostgresBus implements Bus {
   publish(hint: Hint): void {
     this.#local.publish(hint);
     if (hint.kind === 'written') return; // for this process only
-    for (const piece of hint.kind === 'transient' ? piecesOf(hint) : [hint]) {
+    for (const piece of hint.kind === 'transient' ? splitOutput(hint) : [hint]) {
       const [key, message] = forOthers(piece);
       // A newer hint of the same kind replaces the older one.
       if (message !== undefined) this.#waiting.set(key, message);
@@ -194,13 +195,13 @@ type TransientHint = Extract<Hint, { kind: 'transient' }>;
 const longestPiece = 1_000;
 
 /** Splits a command's output into hints that fit into a notification. Any other hint stays whole. */
-function piecesOf(hint: TransientHint): readonly TransientHint[] {
+function splitOutput(hint: TransientHint): readonly TransientHint[] {
   const { event } = hint;
   if (event.event !== 'tool.progress') return [hint];
   const { output } = event.data;
   if (output === null || output.chunk.length <= longestPiece) return [hint];
   const { stream } = output;
-  return cut(output.chunk).map((chunk, i) => {
+  return [...piecesOf(output.chunk, longestPiece)].map((chunk, i) => {
     // Only the first piece carries percent and message.
     const statusFields = i === 0 ? {} : { progress: null, message: null };
     return {
@@ -209,17 +210,3 @@ function piecesOf(hint: TransientHint): readonly TransientHint[] {
     };
   });
 }
-
-function cut(text: string): readonly string[] {
-  const pieces: string[] = [];
-  for (let from = 0; from < text.length; ) {
-    const to = from + longestPiece;
-    // Do not split a surrogate pair.
-    const end = isHighSurrogate(text.charCodeAt(to - 1)) ? to - 1 : to;
-    pieces.push(text.slice(from, end));
-    from = end;
-  }
-  return pieces;
-}
-
-const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;

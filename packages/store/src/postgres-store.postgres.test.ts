@@ -201,7 +201,7 @@ describe('PostgreSQL', () => {
     expect(await store.read((tx) => tx.projectsOf('ada'))).toHaveLength(4);
   });
 
-  it('gives up waiting for a database that stands still, and goes on when it does', async () => {
+  it('stops waiting for a stalled database, and continues when it responds again', async () => {
     const impatient = await openPostgresStore({ url, bus: new InProcessBus(), queryTimeoutMs: 1_000 });
     const write = (id: string) => impatient.write((tx) => tx.insert('projects', projectRow({ id })));
     const read = () => impatient.read((tx) => tx.projectsOf('ada'));
@@ -234,7 +234,7 @@ describe('PostgreSQL', () => {
     expect(found).toMatchObject(many.map(() => projectRow({ id: 'p0' })));
   });
 
-  it('does not run a unit again when nobody knows whether it was committed', async () => {
+  it('does not retry a unit that may have been committed', async () => {
     // The commit itself cuts the connection: a deferred trigger ends its own backend.
     await admin.query(`
       create function end_backend() returns trigger language plpgsql as
@@ -311,7 +311,7 @@ describe('PostgreSQL', () => {
       try {
         yield* tx.insert('projects', projectRow({ id: 'other', name: null as never }));
       } catch {
-        // as a careless unit would
+        // ignore the error, as a careless unit would
       }
     });
     await expect(writing).rejects.toThrow('rolled the unit back');
@@ -380,7 +380,7 @@ describe('hints over PostgreSQL', () => {
     await Promise.all([here.bus.close(), there.bus.close()]);
   });
 
-  it('are many in one message, the newest of a person only, however many there are', async () => {
+  it('are combined in one message, with only the newest hint for each person', async () => {
     const url = await server.createDatabase();
     const [here, there] = [await open(url), await open(url)];
     for (let newest = 1; newest <= 500; newest += 1)

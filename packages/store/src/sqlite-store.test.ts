@@ -136,7 +136,7 @@ describe('SQLite', () => {
     await (await openSqliteStore({ path, bus: new InProcessBus() })).close();
   });
 
-  it('[PF-2] goes on with others while something long is read', async () => {
+  it('[PF-2] continues with other units during a long read', async () => {
     const store = await openSqliteStore({ path, bus: new InProcessBus() });
     const order: string[] = [];
     await Promise.all([
@@ -189,7 +189,7 @@ describe('SQLite', () => {
     return { database, store, hints, write, written };
   }
 
-  it('[PF-2] rejects every unit of a commit that failed, tells nobody, and goes on', async () => {
+  it('[PF-2] rejects every unit of a failed commit, sends no hint, and continues', async () => {
     const { store, hints, write, written } = await openWithin((database) =>
       // COMMIT checks a deferred foreign key: the only failure of a commit that a test can cause without a broken disk.
       database.exec(`
@@ -210,7 +210,7 @@ describe('SQLite', () => {
     await store.close();
   });
 
-  it('[PF-2] survives a full disk, and says so', async () => {
+  it('[PF-2] survives a full disk, and reports it', async () => {
     const told: unknown[] = [];
     const { database, store, write, written } = await openWithin(
       () => {},

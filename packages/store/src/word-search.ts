@@ -22,11 +22,14 @@ export function wordValues(words: readonly string[]): Readonly<Record<string, st
   return Object.fromEntries(values);
 }
 
-/** A condition: each word occurs in one of the columns. A JSON column is searched as its text. */
+/** A condition: each word occurs in one of the columns. A JSON column, or a query for one, is searched as its text. */
 export function hasAllWords(
   { count, dialect }: { readonly count: number; readonly dialect: Dialect },
   slot: Slots,
-  columns: { readonly text: readonly string[]; readonly json?: readonly string[] },
+  columns: {
+    readonly text: readonly string[];
+    readonly json?: readonly (string | RawBuilder<unknown>)[];
+  },
 ): RawBuilder<boolean> {
   const like = sql.raw(dialect === 'postgres' ? 'ilike' : 'like');
   const occurs = (column: RawBuilder<unknown>, name: string) =>
@@ -36,8 +39,8 @@ export function hasAllWords(
     );
   const words = Array.from({ length: count }, (_, index) => {
     const text = columns.text.flatMap((name) => occurs(sql`${sql.ref(name)}`, `word${index}`));
-    const json = (columns.json ?? []).flatMap((name) =>
-      occurs(sql`cast(${sql.ref(name)} as text)`, `json${index}`),
+    const json = (columns.json ?? []).flatMap((column) =>
+      occurs(sql`cast(${typeof column === 'string' ? sql.ref(column) : column} as text)`, `json${index}`),
     );
     return sql`(${sql.join([...text, ...json], sql` or `)})`;
   });

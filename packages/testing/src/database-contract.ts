@@ -1,4 +1,4 @@
-import type { Announcement, Bus } from '@countersign/engine';
+import { type Announcement, type AuditRow, auditHash, type Bus } from '@countersign/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OpenedStore } from './store-contract.ts';
 import {
@@ -95,6 +95,20 @@ export function databaseContract(
       it.each(changes)('[DA-4] detects %s, and where', async (_, sql, seq) => {
         await database.execute(`${database.unprotectAudit}; ${sql}`);
         expect(await database.verify('ada')).toMatchObject({ ok: false, seq });
+      });
+
+      it('[DA-4] detects a row that was changed with its hash: the next one does not follow it', async () => {
+        const [, row] = await database.store.read((tx) => tx.audit('ada', 0, 2));
+        const forged = { ...(row as AuditRow), action: 'approval.rejected' };
+        const { hash: _, ...content } = forged;
+        await database.execute(`${database.unprotectAudit}; update audit
+          set action = 'approval.rejected', hash = '${auditHash(content)}' where seq = 2 and user_id = 'ada'`);
+        expect(await database.verify('ada')).toEqual({
+          user_id: 'ada',
+          ok: false,
+          seq: 3,
+          problem: 'The row does not follow the one before it.',
+        });
       });
 
       it('[DA-4] detects by a kept head that the tail was cut and the counter changed to fit', async () => {

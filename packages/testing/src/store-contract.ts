@@ -33,6 +33,7 @@ import {
   policyRow,
   projectRow,
   queuedMessageRow,
+  resultRow,
   runnerRow,
   runRow,
   sessionRow,
@@ -592,6 +593,11 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           approvalRow({ id: 'hers', deadline_at: 20, user_id: 'grace', session_id: 's2' }),
         );
         expect(await ids((tx) => tx.pendingApprovals('ada'))).toEqual(['late', 'soon']);
+        expect(await ids((tx) => tx.pendingTrials('ada'))).toEqual([]);
+        const trial = { runner_id: 'runner-1', instance: null };
+        await store.write((tx) => tx.update('approvals', 'soon', { trial }));
+        expect(await ids((tx) => tx.pendingTrials('ada'))).toEqual(['soon']);
+        expect((await read((tx) => tx.get('approvals', 'soon')))?.trial).toEqual(trial);
         expect(await read((tx) => tx.countPendingApprovals('session'))).toBe(2);
         expect(await read((tx) => tx.pendingInProject('ada', 'project'))).toEqual([
           { id: 'late', session_id: 'session', tool_name: 'write_file' },
@@ -965,7 +971,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
     });
 
     describe('history', () => {
-      it('[RE-2] searches tool, parameters and error for words, in any case', async () => {
+      it('[RE-2] searches tool, parameters, result and error for words, in any case', async () => {
         await insert(
           'tool_executions',
           executionRow({ id: 'a', tool_name: 'write_file', tool_params: { path: 'Отчёт "май".md' } }),
@@ -973,10 +979,18 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           executionRow({ id: 'c', tool_name: 'read_file', tool_params: null, error: 'Nothing to Build' }),
           executionRow({ id: 'd', user_id: 'grace', tool_params: { command: 'npm run build' } }),
         );
+        const printed = { success: true, stdout: 'AssertionError:\texpected "3"\n' };
+        await insert(
+          'results',
+          resultRow({ id: 'b', result: printed }),
+          resultRow({ id: 'd', result: printed }),
+        );
         const found = (...words: string[]) =>
           ids((tx) => tx.history('ada', { words, limit: 50 })).then((some) => some.sort());
         expect(await found('build')).toEqual(['b', 'c']);
         expect(await found('SHELL', 'build')).toEqual(['b']);
+        expect(await found('assertionerror', 'build')).toEqual(['b']);
+        expect(await found('"3"')).toEqual(['b']);
         expect(await found('отчёт')).toEqual(['a']);
         expect(await found('"май"')).toEqual(['a']);
         expect(await found('write_file', 'build')).toEqual([]);

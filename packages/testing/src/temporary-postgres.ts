@@ -118,7 +118,7 @@ async function startAgain(server: EmbeddedPostgres): Promise<void> {
   for (;;) {
     const isStarted = await server.start().then(
       () => true,
-      () => false, // the package gives no reason
+      () => false, // the rejection has no reason
     );
     if (isStarted) return;
     if (performance.now() - startedAt > timeoutMs) throw new Error('PostgreSQL does not start again');

@@ -104,7 +104,7 @@ describe('defineTool', () => {
       readOnly: true,
       parameters: z.object({ how: z.enum(['long', 'short']) }),
       async handler({ how }, { signal, progress }) {
-        progress(10); // nobody asked for it
+        progress(10); // the client did not ask for progress
         if (how === 'short') return { waited: true };
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
         isCancelled = true;

@@ -12,12 +12,12 @@ import {
 import {
   areSameRules,
   type ErrorCode,
+  isAbove,
   isMachineRule,
   machineRuleId,
   type PolicyRule,
   type RiskLevel,
   riskLevelSchema,
-  riskLevels,
 } from '@countersign/protocol';
 import { readPersonsFile } from './persons-file.ts';
 import { realDisk } from './real-disk.ts';
@@ -170,8 +170,5 @@ function cover(
     uniteAllowRules(rules, call, details, onlyReads).length > 0
   );
 }
-
-const isAbove = (risk: RiskLevel, limit: RiskLevel): boolean =>
-  riskLevels.indexOf(risk) > riskLevels.indexOf(limit);
 
 const stale = (problem: string): Permission => ({ ok: false, code: 'APPROVAL_STALE', values: { problem } });

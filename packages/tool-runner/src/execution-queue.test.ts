@@ -54,7 +54,7 @@ it('[EX-4] refuses more than may wait', async () => {
   expect(await second).toBe('b');
 });
 
-it('[EX-8] a task that is cancelled while it waits is never begun, and keeps nobody from their turn', async () => {
+it('[EX-8] a task that is cancelled while it waits never begins, and does not block others', async () => {
   const queue = new ExecutionQueue({ limit: 1, maxWaiting: 10 });
   const { ends, started, task } = heldTasks();
   const cancel = new AbortController();

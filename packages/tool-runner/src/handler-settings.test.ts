@@ -82,7 +82,7 @@ describe('settings of a runner (founding documents: local-tool-execution)', () =
     );
   });
 
-  it('takes what is not set for what is missing', () => {
+  it('treats undefined settings as missing', () => {
     expect(requireHandlerSettings({ commandTimeoutMs: null, entriesMax: 5, other: 'x' })).toEqual({
       entriesMax: 5,
     });

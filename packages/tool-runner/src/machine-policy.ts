@@ -6,7 +6,7 @@ import { readPersonsFile } from './persons-file.ts';
 /** A larger policy is not reported: it makes this machine stricter, and the server does not know its allow rules. */
 const MAX_REPORTED_BYTES = 256 * 1024;
 
-/** The person's policy file on this machine, as the server is told of it (RK-5); empty if there is none. */
+/** The person's policy file on this machine, as it is sent to the server (RK-5); empty if there is none. */
 export function readMachinePolicy(configFolder: string, workspaceRoot: string): MachinePolicy {
   const path = join(configFolder, 'policy.json');
   const file = readPersonsFile(path, workspaceRoot);

@@ -106,7 +106,7 @@ describe('[RN-9] an unsaved buffer', () => {
     editor.open(at('src/b.md'), 'nothing of the kind\n');
     editor.open(at('.env'), 'needle=secret\n');
     editor.open(join(folder.outside, 'x.md'), 'needle outside\n');
-    editor.open(at('src/c.md')); // as it is on the disk
+    editor.open(at('src/c.md')); // no unsaved changes
     const search = async (params: Record<string, unknown>) => {
       const { files } = await executor.execute(callOf('search_files', params), recordingContext());
       return (files as { path: string; matches: unknown[] }[]).map(({ path, matches }) => [path, ...matches]);
@@ -213,7 +213,7 @@ describe('[RN-9] an unsaved buffer', () => {
       false,
       'typed\n',
     ]);
-    // Undo puts back what the disk had.
+    // Undo restores the text that was on the disk.
     expect(begun.flat()[1]?.original?.bytes.toString()).toBe('saved\n');
     put('c.md', 'saved\n');
     editor.open(at('b.md'), 'more\n');

@@ -107,7 +107,7 @@ it("[RK-5] the person's own file allows; the call is as risky as before", () => 
     'allow-it',
     'MEDIUM',
   ]);
-  expect(ownRisk(write('docs/.env'))).toBe('HIGH'); // refused; nobody runs it
+  expect(ownRisk(write('docs/.env'))).toBe('HIGH'); // the call is refused, so its risk has no effect
 });
 
 it('[RK-5] a file that is not valid denies everything until it is corrected', () => {

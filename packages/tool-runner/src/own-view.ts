@@ -9,6 +9,7 @@ import {
   higherRisk,
   makeVisible,
   maxRefusalText,
+  messageOf,
   type Preview,
   type Reason,
 } from '@countersign/protocol';
@@ -149,7 +150,7 @@ export function failedPreview(revision: number, error: unknown): RefusedPreview 
   const { code, message } =
     error instanceof CountersignError
       ? error
-      : describeError('PREVIEW_FAILED', { problem: error instanceof Error ? error.message : String(error) });
+      : describeError('PREVIEW_FAILED', { problem: messageOf(error) });
   return { revision, reasons: [], refused: refusalOf(code, message) };
 }
 

@@ -2,6 +2,7 @@ import {
   closeSync,
   constants,
   type Dir,
+  type Dirent,
   fstatSync,
   lstatSync,
   opendirSync,
@@ -9,6 +10,7 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
+  type Stats,
 } from 'node:fs';
 import type { Disk, DiskEntry } from '@countersign/policy';
 import { CountersignError, type ErrorCode } from '@countersign/protocol';
@@ -18,14 +20,7 @@ export const realDisk: Disk = {
   look(path) {
     try {
       const stats = lstatSync(path);
-      const type: DiskEntry['type'] = stats.isFile()
-        ? 'file'
-        : stats.isDirectory()
-          ? 'directory'
-          : stats.isSymbolicLink()
-            ? 'link'
-            : 'other';
-      return { type, size: stats.size, hardLinks: stats.nlink };
+      return { type: typeOf(stats), size: stats.size, hardLinks: stats.nlink };
     } catch {
       return undefined;
     }
@@ -37,16 +32,16 @@ export const realDisk: Disk = {
       return undefined;
     }
   },
-  names(path, most) {
+  entries(path, most) {
     let folder: Dir | undefined;
     try {
       folder = opendirSync(path);
-      const names: string[] = [];
+      const entries: { name: string; type: DiskEntry['type'] }[] = [];
       for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
-        if (names.length >= most) return undefined;
-        names.push(entry.name);
+        if (entries.length >= most) return undefined;
+        entries.push({ name: entry.name, type: typeOf(entry) });
       }
-      return names;
+      return entries;
     } catch {
       return undefined;
     } finally {
@@ -68,6 +63,9 @@ export const realDisk: Disk = {
     }
   },
 };
+
+const typeOf = (entry: Stats | Dirent): DiskEntry['type'] =>
+  entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'other';
 
 /** Undefined if the path cannot be resolved. */
 export function realPath(path: string): string | undefined {

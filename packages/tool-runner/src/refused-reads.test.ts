@@ -9,8 +9,8 @@ import { GitFixture } from './git/git-fixture.test-data.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 
 /**
- * Places that no tool may read, with the codes that a tool may refuse them with. The second code comes from a tool that
- * reads the other kind.
+ * Places that no tool may read, with the codes of a refusal. A tool for directories refuses a file with
+ * NOT_A_DIRECTORY, and a tool for files refuses a directory with IS_A_DIRECTORY.
  */
 const refused: Readonly<Record<string, readonly string[]>> = {
   '.env': ['PATH_SENSITIVE', 'NOT_A_DIRECTORY'],

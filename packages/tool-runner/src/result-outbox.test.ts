@@ -75,7 +75,7 @@ it('names the calls that it owes, and no undos', async () => {
   expect(api.reports.map(({ undo_id }) => undo_id)).toEqual(['undo-1']);
 });
 
-it('a result that no server takes does not keep its call open: the call is told so', async () => {
+it('a result that the server can never accept does not keep its call open: a failure is reported instead', async () => {
   api.failures.result = [
     new CountersignError('BODY_TOO_LARGE', { limit: 1 }),
     new CountersignError('INVALID_BODY'),
@@ -118,7 +118,7 @@ it('a refusal with a code that we do not know ends the sending where it is final
   expect(delivered[1]).toEqual(['b', 'completed', {}]);
 });
 
-it('when it is closed, what is on its way may arrive, and nothing is tried again', async () => {
+it('when it is closed, reports that are being sent may arrive, and none is retried', async () => {
   api.failures.result = offline(1);
   outbox.add('a', report);
   outbox.add('b', report);

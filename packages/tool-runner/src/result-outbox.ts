@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   errorCodes,
   type JsonValue,
+  messageOf,
   type ToolErrorValue,
 } from '@countersign/protocol';
 import { pause, type RunnerClock } from './clock.ts';
@@ -54,7 +55,7 @@ export function failedReport(error: unknown, attempt: number, execution_time_ms?
 export function errorValueOf(error: unknown): ToolErrorValue {
   if (error instanceof CountersignError) return { ...describeError(error.code), message: error.message };
   return describeError('EXECUTION_FAILED', {
-    problem: error instanceof Error ? error.message : String(error),
+    problem: messageOf(error),
   });
 }
 

@@ -16,7 +16,7 @@ beforeEach(() => {
   tries = 0;
 });
 
-/** Fails with these, one after the other, and then works. */
+/** Fails with these errors, one after the other, then succeeds. */
 function start(failures: unknown[], options: Partial<RetryOptions> = {}): Promise<unknown> {
   const send = async () => {
     tries += 1;
@@ -78,7 +78,7 @@ it('does not repeat what the server refuses, and does repeat what it asks to rep
   expect(await outcome).toBe('done');
 });
 
-it('stops when nobody waits for it any more, also between two tries', async () => {
+it('stops when its signal is aborted, even between two tries', async () => {
   const outcome = start(offline(9));
   await settle();
   stop.abort();

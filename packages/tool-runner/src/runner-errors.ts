@@ -16,11 +16,20 @@ export class ExecutionCancelled extends CountersignError {
 export const isCancellation = (error: unknown): boolean =>
   error instanceof CountersignError && error.code === 'EXECUTION_CANCELLED';
 
-/** A failure or cancellation of a call that had already changed files: the report says which (TL-2). */
-export class EndedAfterChanges extends CountersignError {
-  readonly changes: CommandChanges;
+/** What a call had done when it failed or was cancelled. */
+export interface Begun extends CommandChanges {
+  stdout?: string;
+  stderr?: string;
+  truncated?: true;
+  exit_code?: null;
+  execution_time?: number;
+}
 
-  constructor(cause: CountersignError, changes: CommandChanges) {
+/** A failure or cancellation of a call that had already changed files or printed something: the report says so (TL-2). */
+export class EndedAfterChanges extends CountersignError {
+  readonly changes: Begun;
+
+  constructor(cause: CountersignError, changes: Begun) {
     super(cause.code, cause.values, { cause });
     this.message = cause.message;
     this.changes = changes;

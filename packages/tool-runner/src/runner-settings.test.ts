@@ -23,6 +23,7 @@ const nothing = {
   environment: [],
   registries: {},
   programs: {},
+  trials: { seconds: 30, bytes: 1024 ** 3, files: 100_000 },
   languageServers: [],
   reachablePorts: [],
   limits: {},
@@ -90,7 +91,7 @@ describe('[RN-7] [VA-7] runner.json', () => {
     expect(() => settings(text)).toThrow(problem);
   });
 
-  it('is not believed when others can write it', () => {
+  it('is refused if others can write it', () => {
     settings('{"version":1}');
     chmodSync(join(folder, 'runner.json'), 0o666);
     expect(() => readRunnerSettings(folder, '/somewhere/else')).toThrow('can be written by others');

@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import { type PackageSource, packageSources } from '@countersign/policy';
-import { CountersignError, describeIssues, jsonValueSchema, readNetworkHost } from '@countersign/protocol';
+import {
+  CountersignError,
+  describeIssues,
+  jsonValueSchema,
+  parseJson,
+  readNetworkHost,
+} from '@countersign/protocol';
 import { z } from 'zod';
 import { type HandlerSettings, handlerSettingsSchema } from './handler-settings.ts';
 import { type CommandLimits, commandLimitsSchema, defaultCommandLimits } from './isolation/command-limits.ts';
@@ -118,11 +124,3 @@ export function requireShownFolders(
 
 const unusable = (problem: string): CountersignError =>
   new CountersignError('USAGE', { problem, help: 'countersign doctor' });
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

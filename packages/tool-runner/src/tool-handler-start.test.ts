@@ -26,7 +26,7 @@ it('[VA-3] a new ToolHandler logs what a command of a killed runner had planted'
   const { root, stateFolder, home } = fixture.workspace;
   const scan = new WorkspaceScan({ root, home });
   const killed = new ExecutingPlaceGuard({ root, stateFolder, findPlaces: () => scan.findPlaces() });
-  killed.protect(scan.findPlaces(), {}); // never released
+  killed.protect(scan.findPlaces(), {}); // not released, because the runner was killed
   writeFileSync(join(root, '.envrc'), 'evil');
   start();
   expect(fixture.logger.messages('error')).toEqual([

@@ -65,7 +65,7 @@ function heldReads() {
 const done: ToolResult = { success: true };
 const refusedResult = () =>
   Object.assign(new CountersignError('RESULT_CONFLICT'), { message: 'another one stands' });
-/** Waits until the server has been told this often, because the disk takes a while. */
+/** Waits until the server has received `what` this often. Polls, because writing to the disk takes a while. */
 const sent = (what: string, times = 1) => expect.poll(() => fixture.api.of(what).length).toBe(times);
 const contentOf = (path: string) => readFileSync(join(fixture.files.root, path), 'utf8');
 
@@ -91,7 +91,7 @@ describe('a new ToolHandler', () => {
 });
 
 describe('what an editor asks of its runner', () => {
-  it('[RN-10] is idle and wanted by nobody at first, and busy while something runs', async () => {
+  it('[RN-10] is idle and not wanted at first, and busy while something runs', async () => {
     const { executor, held } = heldReads();
     const handler = makeHandler({ executors: [executor] });
     expect([handler.isIdle, handler.wantedBy]).toEqual([true, undefined]);
@@ -115,7 +115,7 @@ describe('what an editor asks of its runner', () => {
   });
 });
 
-/** A front end only: somebody else executes, so the card is the server's. */
+/** Another runner executes the calls, so this program only shows the server's card. */
 const elsewhere = { executes: () => false };
 
 describe('handleToolApprovalRequest', () => {
@@ -350,7 +350,7 @@ describe('handleToolApprovalRequest', () => {
     expect(fixture.logger.messages('error')).toEqual(['Approval card failed: tool-1']);
   });
 
-  it('refuses a tool that nobody knows', async () => {
+  it('refuses an unknown tool', async () => {
     const handler = makeHandler(elsewhere);
     await expect(
       handler.handleToolApprovalRequest(approvalRequest({ tool_name: 'format_disk' })),
@@ -358,7 +358,7 @@ describe('handleToolApprovalRequest', () => {
     expect(fixture.dialogs.shown).toEqual([]);
   });
 
-  it('without dialogs nobody is asked', async () => {
+  it('shows no dialogs without a dialogProvider', async () => {
     const { api, logger, workspace, clock, configFolder } = fixture;
     const handler = new ToolHandler(api, undefined, logger, { workspace, clock, configFolder });
     handlers.push(handler);
@@ -660,7 +660,7 @@ describe('handleToolExecutionSignal', () => {
     expect((await done).status).toBe('success');
   });
 
-  it('a claim that fails for good is reported', async () => {
+  it('a claim that fails permanently is reported', async () => {
     fixture.api.failures.claim = [new CountersignError('FORBIDDEN', { scope: 'runner' })];
     const handler = makeHandler();
     await handler.handleToolExecutionSignal(await approvedWrite(handler));
@@ -678,7 +678,7 @@ describe('handleToolExecutionSignal', () => {
     );
   });
 
-  it('[EX-6] an attempt that started and whose end nobody knows is not repeated', async () => {
+  it('[EX-6] an attempt that started and whose end is unknown is not repeated', async () => {
     const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
     const handler = makeHandler({ journal });
     await handler.handleToolExecutionSignal(readSignal({ tool_id: 'first' })); // the journal is settled
@@ -891,7 +891,7 @@ describe('limits (founding documents: local-tool-execution)', () => {
     expect((await lowered.handleToolExecutionSignal(readSignal())).error?.code).toBe('FILE_TOO_LARGE');
   });
 
-  it('[TL-3] a program and a file that say nonsense are told which setting it is', () => {
+  it('[TL-3] an invalid setting of a program or a file is reported by name', () => {
     expect(() => makeHandler({ commandTimeoutMs: -1 })).toThrow('commandTimeoutMs: ');
     writeLimits({ entriesMax: 0 });
     expect(() => makeHandler()).toThrow('limits.entriesMax: ');
@@ -1434,7 +1434,7 @@ describe('the ceiling', () => {
     });
   });
 
-  it('says so where only the server takes a call for HIGH', async () => {
+  it('says so if only the server rates the call HIGH', async () => {
     const shown = await approveHere(makeHandler(), { risk_level: 'HIGH' });
     expect([shown?.risk_level, shown?.reasons.at(-1)]).toEqual([
       'HIGH',
@@ -1494,7 +1494,7 @@ describe('the ceiling', () => {
     expect(await ranAs(handler, await approvedWrite(handler))).toBe('APPROVAL_STALE');
   });
 
-  it('[RN-2] an approval that the server did not take counts as long as nobody rejects', async () => {
+  it('[RN-2] an approval that did not reach the server counts until the call is rejected', async () => {
     ceiling();
     const handler = makeHandler();
     fixture.api.failures.approve = [new CountersignError('FORBIDDEN')];
@@ -1820,7 +1820,7 @@ describe('logging', () => {
     ]);
   });
 
-  it('[OB-2] [PF-1] masks nothing for debug lines that nobody reads', async () => {
+  it('[OB-2] [PF-1] masks nothing for debug lines that are dropped', async () => {
     const logger = Object.assign(fixture.logger, { isDebugEnabled: false });
     await makeHandler().handleToolExecutionSignal(readSignal());
     expect(logger.messages('debug')).toEqual([]);

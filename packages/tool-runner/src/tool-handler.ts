@@ -448,11 +448,12 @@ export class ToolHandler {
 
   #reportUndo([first, ...others]: readonly string[], report: ResultReport): void {
     if (first === undefined) return;
-    if ([first, ...others].every(isTried)) this.#acknowledged(first, report);
-    else {
-      const all = others.length > 0 && { undo_tool_ids: [first, ...others] };
-      this.#outbox.add(first, { ...report, ...all });
+    if ([first, ...others].every((id) => isTried(id, this.#journal))) {
+      this.#acknowledged(first, report);
+      return;
     }
+    const all = others.length > 0 && { undo_tool_ids: [first, ...others] };
+    this.#outbox.add(first, { ...report, ...all });
   }
 
   /** Calls that are queued, executing or unacknowledged, for the server (EX-7). */

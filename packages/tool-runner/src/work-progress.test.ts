@@ -104,7 +104,7 @@ describe('ProgressSender', () => {
     expect([second?.output.chunk.length, second?.output.chunk.endsWith('last')]).toEqual([16 * 1024, true]);
   });
 
-  it('what is lost on the way is no harm', async () => {
+  it('ignores progress reports that fail', async () => {
     api.failures.progress = [new Error('offline')];
     sender.report({ message: 'one' });
     await settle();
@@ -114,7 +114,7 @@ describe('ProgressSender', () => {
     expect(logger.messages('debug')).toEqual(['Sending progress failed']);
   });
 
-  it('sends nothing after the end, and needs nobody who listens', async () => {
+  it('sends nothing after the end, and works without a listener', async () => {
     sender.close();
     sender.report({ percent: 100 });
     const silent = new ProgressSender({}, 'tool-2', logger);

@@ -376,7 +376,7 @@ it('a request that is decided while its parameters are fetched is not shown', as
   expect([fixture.dialogs.shown, previews()]).toEqual([[], []]);
 });
 
-it('[EX-7] beats every 10 s and when it is connected, one beat at a time, and does what it is told', async () => {
+it('[EX-7] sends a heartbeat every 10 s and when it connects, one at a time, and obeys the response', async () => {
   const executor = new ScriptedExecutor(
     ['read_file'],
     (_, { signal }) =>
@@ -440,7 +440,7 @@ it("[RK-5] tells the person's policy file, and again within a second after it ch
   rmSync(path);
   await fixture.clock.advance(1_000);
   await expect.poll(() => fixture.api.of('failed heartbeat').length).toBe(1);
-  await fixture.clock.advance(10_000); // with the next heartbeat
+  await fixture.clock.advance(10_000); // until the next heartbeat
   await expect.poll(() => told()[3]).toEqual({});
 });
 
@@ -454,7 +454,7 @@ it('[TL-3] tells its limits until the server has them, and again when it is conn
     [true, true],
     [true, false],
   ]);
-  // While the server is away one line is enough.
+  // While the server is unreachable, only one line is logged.
   expect([fixture.logger.messages('error'), fixture.logger.messages('debug')]).toEqual([
     ['Heartbeat failed'],
     ['Heartbeat failed'],
@@ -463,7 +463,7 @@ it('[TL-3] tells its limits until the server has them, and again when it is conn
   await expect.poll(() => told('heartbeat')).toEqual([true, false, true]);
 });
 
-it('forgets what is old once an hour', async () => {
+it('removes old records once an hour', async () => {
   startRunner();
   const orphan = join(fixture.workspace.stateFolder, 'undo', 'orphan');
   writeFileSync(orphan, '');
@@ -537,7 +537,7 @@ it('[RN-10] a second runner of the workspace is told that there is one', () => {
   );
 });
 
-it('[RN-10] an editor gets the workspace once nothing goes on, and no other program does', async () => {
+it('[RN-10] an editor gets the workspace once it is idle, and no other program does', async () => {
   const wanted: string[] = [];
   startRunner({
     program: 'the terminal',
@@ -569,7 +569,7 @@ it('[RN-10] an editor gets the workspace once nothing goes on, and no other prog
   expect(runner.handler.wantedBy).toBe(undefined); // the request was fulfilled
 });
 
-it('[RN-10] a wish is forgotten when nobody repeats it, and rubbish is none', () => {
+it('[RN-10] a request for the workspace expires unless it is repeated, and an invalid one is ignored', () => {
   startRunner({ program: 'the terminal' });
   const wish = join(fixture.workspace.stateFolder, 'journal.sqlite.wanted');
   const wantedBy = () => runner?.handler.wantedBy;
@@ -582,7 +582,7 @@ it('[RN-10] a wish is forgotten when nobody repeats it, and rubbish is none', ()
   expect(wantedBy()).toBe(undefined);
 });
 
-it('[RN-10] who cannot leave a wish still hears who has the workspace', () => {
+it('[RN-10] a program that cannot leave its request is still told who has the workspace', () => {
   startRunner({ program: 'the terminal' });
   mkdirSync(join(fixture.workspace.stateFolder, 'journal.sqlite.wanted'));
   const start = () => new WorkspaceRunner({ ...optionsOf(), program: 'VS Code', takesOver: true });

@@ -1,5 +1,4 @@
 export { ApprovalCard } from './approvals/approval-card.tsx';
-export { CardsAboveInput } from './approvals/connected-card.tsx';
 export { Inbox } from './approvals/inbox.tsx';
 export { ChatBar } from './chat/chat-bar.tsx';
 export { useChatHref } from './chat/chat-href.ts';

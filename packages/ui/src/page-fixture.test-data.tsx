@@ -201,7 +201,7 @@ export class TestServer {
           try {
             controller.error(signal.reason);
           } catch {
-            // ended before
+            // the stream had already ended
           }
         });
       },
@@ -243,6 +243,7 @@ export async function openPage(
     new DOMRect(0, layout.top, 300, layout.bottom - layout.top) as ReturnType<
       Element['getBoundingClientRect']
     >;
+  sessionStorage.clear(); // drafts of an earlier test
   const clock = new TestClock();
   const client = createClient({
     baseUrl: '',

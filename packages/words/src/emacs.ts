@@ -52,7 +52,7 @@ const sharedWords = (
   { title, root }: Pick<typeof englishCalls, 'title' | 'root'>,
 ): SharedWords => ({ calls: title, modes, root, errors: errorTriples(language) });
 
-/** The errors that are not simply shown as they came. */
+/** Errors that Emacs shows with another text than the server's: translated, or without advice for the agent. */
 function errorTriples(language: LanguageCode): SharedWords['errors'] {
   const codes = Object.keys(errorCodes) as ErrorCode[];
   const triples = codes.map(

@@ -1,3 +1,4 @@
+import { describeError } from '@countersign/protocol';
 import { expect, it } from 'vitest';
 import { tellIn } from './outcome-sentences.ts';
 
@@ -17,6 +18,12 @@ it.each([
       message: 'jq is not installed on this machine. The person must install it.',
     },
     'jq is not installed on this machine.',
+  ],
+  [describeError('APPROVAL_REJECTED'), 'You rejected this call.'],
+  [describeError('APPROVAL_REJECTED').message, 'You rejected this call.'],
+  [
+    { code: 'RUN_ENDED', message: describeError('REJECTED_BEFORE').message },
+    'You rejected this very call twice, so you are not asked again.',
   ],
 ])('speaks to the person: %j', (sentence, told) => expect(tellIn('en')(sentence)).toBe(told));
 

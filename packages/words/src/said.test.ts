@@ -61,6 +61,11 @@ describe('what the server says', () => {
     expect(process.cpuUsage(began).user / 1_000).toBeLessThan(20_000);
   });
 
+  it('leaves a very long text in English', () => {
+    const { message } = describeError('IS_A_DIRECTORY', { path: 'x'.repeat(2_000) });
+    expect(said(message)).toBe(message);
+  });
+
   it('does not take a value for a place to be filled', () => {
     const { message } = describeError('FILE_TOO_LARGE', { path: '{limit} $1 $&', size: 1, limit: 2 });
     expect(said(message)).toContain('«{limit} $1 $&» занимает 1 байт, а предел — 2.');
@@ -101,6 +106,8 @@ describe('[AP-8] the words of somebody else', () => {
     ['CMD-READ', 'the server takes it for HIGH'],
     ['changes-place', 'changes a thing that nobody knows'],
     ['EXEC-1', 'changes a thing that nobody knows'],
+    ['SH-0', 'changes a thing that nobody knows'],
+    ['CMD-READ', 'changes a private key'],
     ['ALREADY_FINAL', 'This call is already completed. Nothing was changed.'],
     ['not-running', 'it is not running'],
     ['no-keys', 'private key'],

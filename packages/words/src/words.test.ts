@@ -46,6 +46,15 @@ describe.each(Object.keys(languageNames) as (keyof typeof languageNames)[])('%s'
   });
 });
 
+it('[AP-7] no reason on a card gives advice that is meant for the agent', () => {
+  const rules = JSON.parse(readFileSync(new URL('english/rules.json', import.meta.url), 'utf8')) as object;
+  const sayings = Object.values(rules).map(String);
+  expect(sayings.length).toBeGreaterThan(100);
+  expect(sayings.filter((why) => /[;:] (use|try|call) |\b[a-z]+_(file|exec|command)\b/.test(why))).toEqual(
+    [],
+  );
+});
+
 it('Emacs has these words; else run node packages/words/scripts/write-emacs-words.ts', () => {
   const path = new URL('../../../apps/emacs/countersign-words.json', import.meta.url);
   expect(readFileSync(path, 'utf8')).toBe(emacsFile);

@@ -311,7 +311,7 @@ it('[AP-9] revoking a token in the terminal disconnects its agent in the middle 
     (answered) => {
       answer = answered;
     },
-    () => {}, // when the client's own timeout ends
+    () => {}, // rejects when the client's own timeout ends
   );
   const { approval_id } = await cardOf('files__write_file');
   await printed('tokens', 'revoke', made.token_id);

@@ -38,7 +38,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
       const { execution } = await one.engine.executor.submit(requestTo('write_file', params));
       const approvalId = String(execution.approval_id);
       const payload = await one.store.read((tx) => tx.get('payloads', execution.id));
-      const kept = payload?.params as Record<string, string>; // with its defaults
+      const kept = payload?.params as Record<string, string>; // includes the tool's default parameters
       for (const id of [execution.id, approvalId]) paramsById.set(id, kept);
       await preview(one, approvalId, 'a');
       return { toolId: execution.id, approvalId };

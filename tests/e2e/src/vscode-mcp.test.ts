@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, it } from 'vitest';
 import { until } from '../../lab/src/waiting.ts';
 import { launcher, Machine } from './up-process.ts';
-import { EditorWindow } from './vscode/editor-window.ts';
+import { EditorWindow, soon } from './vscode/editor-window.ts';
 import { VsCode } from './vscode/vs-code.ts';
 import { useBrowser } from './web/fixtures.ts';
 
@@ -43,6 +43,7 @@ function recipe(): string {
 it('[UI-5] VS Code starts countersign mcp by the recipe, and finds the tools', async () => {
   const window = new EditorWindow(await browser().newPage(), editor.address);
   const { page } = window;
+  page.setDefaultTimeout(soon.timeout);
   await page.goto(`${editor.address}/?folder=${workspace}`);
   await page.locator('.statusbar-item').first().waitFor(); // from now on it handles keys
   const rows = page.locator('.quick-input-list .monaco-list-row');

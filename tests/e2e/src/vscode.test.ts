@@ -22,7 +22,7 @@ describe('the VS Code extension', () => {
   beforeAll(async () => {
     opened = await EditorHome.open(browser());
   });
-  afterEach(({ task }) => home().endStory(task.result?.state === 'fail' ? task.name : null), 60_000);
+  afterEach(({ task }) => home().endStory(task.result?.state === 'fail' ? task.name : null), 240_000);
   afterAll(() => opened?.close(), 60_000);
 
   // The order matters: the first stories sign in and trust the workspace.

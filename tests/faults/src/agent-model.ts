@@ -27,7 +27,7 @@ export function agentModel(
             problem: `the model was asked again for step ${step} of ${mark}, by node ${node}`,
           });
       },
-      () => {}, // the database is down: not known
+      () => {}, // unknown while the database is down
     );
     if (step > 0) return [{ wait }, { text: 'It is ' }, { text: 'done.' }];
     const call = (name: string, args: object) => ({ call: { name, args, id: `${name}-${mark}` } });

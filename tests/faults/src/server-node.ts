@@ -21,7 +21,7 @@ export class ServerNode {
   #process: ServerProcess | undefined;
   #isListening = false;
   #isOver = false;
-  /** Stays down until then. */
+  /** The node stays down until this time. */
   #downUntil = 0;
   #endedByUs = false;
   #clockOffsetMs = 0;

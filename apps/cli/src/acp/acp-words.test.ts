@@ -4,7 +4,7 @@ import { wordsFor } from '../words.ts';
 
 const sentences = (words: object): string[] =>
   Object.values(words).flatMap((word: unknown) =>
-    Array.isArray(word) // what is typed, in any language
+    Array.isArray(word) // answers that a person may type, which are not sentences
       ? []
       : typeof word === 'function'
         ? [String(word('ONE', 'TWO'))]
@@ -52,7 +52,7 @@ it('[AP-9] the question before pairing says all that the token can do', () => {
     deleteSession: /rewind, branch and delete conversations/,
     undoRun: /undo what calls changed/,
     tryCall: /have a command tried first: it then runs without network/,
-    backtestPolicy: /read .* your policy/, // it changes nothing
+    backtestPolicy: /read .* your policy/, // a POST that changes nothing
   };
   // A new route needs a new line here.
   expect(changing.map(([name]) => name).toSorted()).toEqual(Object.keys(said).toSorted());

@@ -233,7 +233,7 @@ describe('a paired editor', () => {
     ]);
   });
 
-  it('is one runner with one stream, however many sessions begin at once, and none once it has ended', async () => {
+  it('is one runner with one stream for any number of sessions, and no runner once it has ended', async () => {
     const editor = open();
     await editor.initialize();
     const [first] = await Promise.all([
@@ -254,7 +254,7 @@ describe('a paired editor', () => {
     expect(next.terminal.error()).toContain('is the runner of');
   });
 
-  it('tells a session only what happens once, where a folder inside is open as well', async () => {
+  it('sends each event to one session only, even if a folder inside is open as well', async () => {
     mkdirSync(at('inside'), { recursive: true });
     const editor = open();
     await editor.initialize();
@@ -267,7 +267,7 @@ describe('a paired editor', () => {
     expect([calls.length, editor.asked.length]).toEqual([1, 1]);
   });
 
-  it('does not open a conversation anew while it answers in it', async () => {
+  it('does not load a conversation again while a prompt is running in it', async () => {
     const editor = open();
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
@@ -279,7 +279,7 @@ describe('a paired editor', () => {
     expect(await prompt).toEqual({ stopReason: 'end_turn' });
   });
 
-  it('[AP-4] takes back what is being asked, and does not use what was granted, when it is set to read only', async () => {
+  it('[AP-4] withdraws questions and ignores grants when it is set to read only', async () => {
     const editor = open();
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
@@ -426,7 +426,7 @@ describe('a paired editor', () => {
       expect(editor.updates).toContainEqual(change('a\nb\nc\n', 'a\nB\nc\n', 2));
     }, polling);
 
-    // A run is put back whole or not at all.
+    // Undoing a run restores all of its files or none.
     await editor.prompt(sessionId, '/write_file path=w1.md content=1\n/write_file path=w2.md content=2');
     writeFileSync(at('w1.md'), 'changed since\n');
     const refused = editor.prompt(sessionId, '/undo');
@@ -539,7 +539,7 @@ describe('a paired editor', () => {
   });
 
   it('[UI-6] takes no approval that came sooner than anybody can read', async () => {
-    const editor = open({ minimumMs: 3_600_000 }); // however slow the machine is, this answer comes sooner
+    const editor = open({ minimumMs: 3_600_000 }); // an hour, so that this answer is too early even on a slow machine
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
     const prompt = editor.prompt(sessionId, '/write_file path=q.ts content=1');
@@ -604,7 +604,7 @@ describe('a paired editor', () => {
         status: 'completed',
       }),
     );
-    // The results are there again, as they were drawn.
+    // The results are drawn the same way again.
     expect(JSON.stringify(another.updates)).toContain('a.ts  ');
     await expect(
       another.agent.request(methods.agent.session.load, {
@@ -617,7 +617,7 @@ describe('a paired editor', () => {
     await expect(another.prompt(sessionId, '  ')).rejects.toThrow('nothing to send');
   });
 
-  it('begins where the person’s own sign-in is over, and says that there is no runner', async () => {
+  it('starts even if the person’s own sign-in has expired, and says that there is no runner', async () => {
     const config = join(server.folder, 'config-without-sign-in');
     const folder = join(config, 'countersign');
     cpSync(join(server.env.XDG_CONFIG_HOME ?? '', 'countersign'), folder, { recursive: true });
@@ -633,7 +633,7 @@ describe('a paired editor', () => {
     expect(editor.terminal.error()).toContain('No runner is connected');
   });
 
-  it('[AP-9] says what is left to do when the server could not be told that the pairing ended', async () => {
+  it('[AP-9] says what is left to do if the server cannot be reached when a pairing ends', async () => {
     const config = join(server.folder, 'config-of-a-server-that-is-away');
     const folder = join(config, 'countersign');
     cpSync(join(server.env.XDG_CONFIG_HOME ?? '', 'countersign'), folder, { recursive: true });
@@ -649,7 +649,7 @@ describe('a paired editor', () => {
     expect(readFileSync(join(folder, 'paired-editors.json'), 'utf8')).not.toContain('127.0.0.1:9');
   });
 
-  it('[AP-9] is no longer one once the pairing was ended', async () => {
+  it('[AP-9] is not accepted any more after the pairing was ended', async () => {
     expect(await server.run('acp', '--unpair')).toMatchObject({ status: 0 });
     expect(await server.run('acp', '--unpair')).toMatchObject({ status: 2 });
     const editor = open();

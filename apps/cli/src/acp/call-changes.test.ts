@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What a call shows that left `text` in a file, whose run has made the changes in `diff`. */
+/** Writes `text`, as a call would, and returns what that call shows. `diff` is the change of the whole run. */
 async function shown(toolId: string, text: string, diff: string, more: Partial<ChangedFile> = {}) {
   writeFileSync(join(folder, 'a.md'), text);
   const tool_ids = [...(files[0]?.tool_ids ?? []), toolId];
@@ -45,7 +45,7 @@ it('each call of a run shows its own change', async () => {
   expect(await shown('t2', 'A\nB\n', both)).toMatchObject({ oldText: 'A\nb\n', newText: 'A\nB\n', line: 2 });
 });
 
-it('a call that takes the change of its run back leaves nothing behind', async () => {
+it('a call that reverses the change of its run shows no difference', async () => {
   await shown('t1', 'A\n', '@@ -1 +1 @@\n-a\n+A');
   files = [];
   expect(await changes.of('r', 't2', { changed_files: [{ path: 'a.md', operation: 'modified' }] })).toBe(

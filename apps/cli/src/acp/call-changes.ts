@@ -12,8 +12,8 @@ export interface ShownChange {
 }
 
 /**
- * What calls changed, as whole texts. The server has the difference since the run began; the text before a call is the one
- * after the call before it. So every call of a run must be told, also one whose change is not shown.
+ * What calls changed, as whole texts. The server only has the difference since the run began, so the text before a call
+ * is the text after the previous call. Call `of` for every call of a run, even if its change is not shown.
  */
 export class CallChanges {
   readonly #client: Pick<Client, 'runChanges'>;

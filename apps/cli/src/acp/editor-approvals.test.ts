@@ -74,7 +74,7 @@ function start(more: object = {}) {
   return { approvals, asked, sent, said, shown };
 }
 
-it('[AP-2] after a gap withdraws what may have been decided, and asks what is told anew', async () => {
+it('[AP-2] after a gap withdraws questions that may have been decided, and asks those that the server sends again', async () => {
   const { approvals, asked, sent } = start();
   approvals.receive(request);
   await vi.waitFor(() => expect(asked.length).toBe(1));
@@ -87,7 +87,7 @@ it('[AP-2] after a gap withdraws what may have been decided, and asks what is to
   await vi.waitFor(() => expect(sent).toEqual(['approve']));
 });
 
-it('[AP-8] offers only rejecting where the preview is not what the digest names', async () => {
+it('[AP-8] offers only rejecting if the preview does not match the digest', async () => {
   const { approvals, asked, sent } = start();
   const preview = { kind: 'summary', summary: 'Nothing at all.' };
   approvals.receive({ ...request, data: { ...request.data, preview } } as CountersignEvent);

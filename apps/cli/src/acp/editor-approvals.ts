@@ -16,7 +16,7 @@ import {
   trialOf,
 } from '@countersign/approvals';
 import { type Client, systemClock } from '@countersign/client';
-import { type Approval, type CountersignEvent, runnerCapabilities } from '@countersign/protocol';
+import { type Approval, type CountersignEvent, messageOf, runnerCapabilities } from '@countersign/protocol';
 
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
@@ -70,7 +70,7 @@ export class EditorApprovals {
     this.#known = new KnownApprovals({
       clock: systemClock,
       server: approvalsServer(deps.client as Client),
-      onProblem: (error) => this.#sayNotSent(error instanceof Error ? error.message : String(error)),
+      onProblem: (error) => this.#sayNotSent(messageOf(error)),
     });
     this.#known.entries.subscribe(() => this.#askPending());
   }

@@ -7,7 +7,7 @@ import {
   type ExecutionStatus,
   type JsonValue,
   type Message,
-  modelResultSchema,
+  readModelResult,
 } from '@countersign/protocol';
 import { withWholeResult } from '../call-results.ts';
 import type { Words } from '../words.ts';
@@ -136,7 +136,10 @@ export class EditorCalls {
     });
   }
 
-  /** Shows the output so far, then the progress. A message that comes with output only repeats that output. */
+  /**
+   * Shows the output so far, then the progress. A message that comes with output only repeats that output. Content
+   * replaces content, so progress alone must not take the place of the diff that the person approved.
+   */
   #showOutput({ tool_id, progress, message, output }: EventPayload<'tool.progress'>): void {
     const call = this.#calls.get(tool_id);
     const printed = `${call?.output ?? ''}${output?.chunk ?? ''}`.slice(-OUTPUT_SHOWN);
@@ -146,7 +149,8 @@ export class EditorCalls {
       ...(message === null ? [] : [this.#deps.words.said(message)]),
     ].join(' · ');
     const shown = output === null && state !== '' ? `${printed}${state}\n` : printed;
-    this.#show(tool_id, 'executing', [shown === printed ? outputContent(shown) : textContent(shown)]);
+    const content = shown === printed ? outputContent(shown) : textContent(shown);
+    this.#show(tool_id, 'executing', call?.wasAsked && printed === '' ? undefined : [content]);
   }
 
   #end(event: CountersignEvent & { event: 'tool.result' }): void {
@@ -189,15 +193,9 @@ export class EditorCalls {
 
 /** The result in a stored tool message; undefined if it was cut or has another format. */
 function storedResult(content: string) {
-  try {
-    const parsed = modelResultSchema.safeParse(JSON.parse(content));
-    if (!parsed.success) return undefined;
-    const ended = parsed.data;
-    if (ended.status === 'rejected') return { status: 'rejected' as const, result: null, error: null };
-    if (ended.status === 'success')
-      return { status: 'completed' as const, result: ended.result, error: null };
-    return { status: 'failed' as const, result: ended.result ?? null, error: ended.error };
-  } catch {
-    return undefined;
-  }
+  const ended = readModelResult(content);
+  if (ended === undefined) return undefined;
+  if (ended.status === 'rejected') return { status: 'rejected' as const, result: null, error: null };
+  if (ended.status === 'success') return { status: 'completed' as const, result: ended.result, error: null };
+  return { status: 'failed' as const, result: ended.result ?? null, error: ended.error };
 }

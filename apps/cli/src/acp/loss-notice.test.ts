@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { LossNotice } from './loss-notice.ts';
 
-/** A notice whose `tell` answers when the test says so. */
+/** A notice whose `tell` resolves when the test calls the function in `answers`. */
 function pendingNotice(): { notice: LossNotice; answers: ((isTold: boolean) => void)[] } {
   const answers: ((isTold: boolean) => void)[] = [];
   const notice = new LossNotice(() => new Promise((resolve) => answers.push(resolve)));
   return { notice, answers };
 }
 
-it('[UI-5] tells of a loss once, and again at the next retry if it could not', async () => {
+it('[UI-5] reports a lost connection once, and again at the next retry if reporting did not work', async () => {
   const { notice, answers } = pendingNotice();
   const first = notice.retried();
   await notice.retried();
@@ -23,7 +23,7 @@ it('[UI-5] tells of a loss once, and again at the next retry if it could not', a
   expect(answers.length).toBe(2);
 });
 
-it('[UI-5] tells of the next loss when the answer about the one before comes late', async () => {
+it('[UI-5] reports the next loss even if `tell` for the earlier one resolves late', async () => {
   const { notice, answers } = pendingNotice();
   const before = notice.retried();
   notice.over();
@@ -33,7 +33,7 @@ it('[UI-5] tells of the next loss when the answer about the one before comes lat
   expect(answers.length).toBe(2);
 });
 
-it('[UI-5] tells at the next retry when telling failed', async () => {
+it('[UI-5] reports again at the next retry if reporting failed', async () => {
   let attempts = 0;
   const notice = new LossNotice(() => {
     attempts += 1;

@@ -1,4 +1,6 @@
-/** Tells of each loss of a connection once. A loss whose `tell` answers false or fails is told at the next retry. */
+/**
+ * Reports each lost connection once. If `tell` resolves with false or rejects, the next retry reports the loss again.
+ */
 export class LossNotice {
   readonly #tell: () => Promise<boolean>;
   /** The current loss. Each has an object of its own, so that a late answer about an earlier loss changes nothing. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { promptText } from './prompt-text.ts';
 
 describe('promptText', () => {
-  it('has what was written and what was attached, as text', () => {
+  it('contains the message and the attachments, as text', () => {
     expect(
       promptText([
         { type: 'text', text: 'Look at ' },

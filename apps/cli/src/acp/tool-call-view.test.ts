@@ -177,13 +177,13 @@ describe('a call as an editor draws it', () => {
         content: { type: 'text', text: expect.stringContaining(words.card.unsaved) },
       }),
     ]);
-    // A text other than the one that the preview was made from is not shown.
+    // If the file no longer has the text that the preview was made from, only the lines of the diff are shown.
     expect(await shownFor(preview, call, async () => 'other\n')).toEqual([
       { ...whole, oldText: 'two\nthree', newText: 'two\n3' },
     ]);
   });
 
-  it('shows what came of it as a person would print it, and a change only once', () => {
+  it('shows the outcome as a terminal would print it, and a change only once', () => {
     const shown = (tool: string, result: JsonValue) =>
       resultContent(tool, { path: 'a' }, { result, error: null }, words);
     const read = { success: true, content: 'hello', encoding: 'utf-8', size: 5, truncated: false };

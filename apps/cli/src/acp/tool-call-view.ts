@@ -183,7 +183,7 @@ export function resultContent(
   const view = resultView(tool, params, result);
   if (view.kind === 'picture')
     return [{ type: 'content', content: { type: 'image', data: view.base64, mimeType: view.mediaType } }];
-  // Why it was not started, such as a stop, is told by a note of the conversation.
+  // A note in the conversation already says why the call was not started, such as a stop.
   const told = isNotStarted
     ? activity.not_started
     : error

@@ -53,7 +53,7 @@ describe('a change as whole texts', () => {
     expect(wholeSides(reversedDiff(diff), text)).toEqual({ oldText: text, newText: before });
   });
 
-  it('[AP-8] is not shown if the file is not what the preview was made of', () => {
+  it('[AP-8] is not shown if the file has changed since the preview', () => {
     const diff = lines('@@ -1,2 +1,2 @@', ' a', '-b', '+c');
     for (const text of ['a\nx\n', 'x\nb\n', '', 'a']) expect(wholeSides(diff, text)).toBe(undefined);
     expect(wholeSides(lines('@@ -9 +9 @@', '-b', '+c'), 'b\n')).toBe(undefined);
@@ -71,7 +71,7 @@ describe('a change as whole texts', () => {
     });
   });
 
-  it('says where it begins', () => {
+  it('names the line where the change begins', () => {
     expect(firstChangedLine(lines('@@ -5,3 +5,2 @@', ' a', '-b', ' c'))).toBe(6);
     expect(firstChangedLine('')).toBe(undefined);
   });

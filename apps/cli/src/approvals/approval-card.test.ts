@@ -12,7 +12,7 @@ const cardWith = (preview: Preview | null, over = {}, isPreviewComing = false) =
   printedCard(approval({ preview, ...over }), isPreviewComing, frame).join('\n');
 
 describe('a card', () => {
-  it('[AP-7] shows what, how risky, why, where from and what will happen', () => {
+  it('[AP-7] shows the call, its risk, the reasons, its origin and what will happen', () => {
     expect(printedCard(approval(), false, frame)).toEqual([
       '╭─ MEDIUM ──────────────────────────────────── 5:00 left ─',
       '│ Agent wants to change config.json',
@@ -40,7 +40,7 @@ describe('a card', () => {
     expect(painted.join('\n')).toContain('\u001b[32m+ \u001b[0m\u001b[32m{"port": 8080}\u001b[0m');
   });
 
-  it('[AP-7] leaves out no changed line, however much it looks like the head of a diff', () => {
+  it('[AP-7] shows every changed line, even one that looks like the header of a diff', () => {
     const cardOf = (diff: string) =>
       cardWith({
         kind: 'diff',
@@ -64,8 +64,10 @@ describe('a card', () => {
       reversible: false,
       scripts: [],
       fetches: { url: 'https://example.org/x.git', refs: ['refs/heads/*'] },
+      repositories: ['/srv/x.git'],
     });
     expect(card).toMatch(/│ Fetches from +https:\/\/example\.org\/x\.git {2}refs\/heads\/\*\n/);
+    expect(card).toMatch(/│ Repository +\/srv\/x\.git\n/);
   });
 
   it('[UI-6] no name of a parameter draws lines of its own', () => {

@@ -49,7 +49,7 @@ export interface DrawnCard {
   readonly lines: string[];
   /** How far the preview can be scrolled. */
   readonly maxScroll: number;
-  /** How many lines of it are shown at once. */
+  /** Number of preview lines that are shown at once. */
   readonly page: number;
 }
 

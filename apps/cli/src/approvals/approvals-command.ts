@@ -5,6 +5,7 @@ import {
   type CheckedCard,
   CountersignError,
   checkedCard,
+  messageOf,
   toolParamsSchema,
 } from '@countersign/protocol';
 import { type CommandContext, usageOf } from '../command-context.ts';
@@ -152,7 +153,7 @@ function readParams(text: string): Approval['tool_params'] {
   try {
     return toolParamsSchema.parse(JSON.parse(text));
   } catch (cause) {
-    const problem = cause instanceof Error ? cause.message : String(cause);
+    const problem = messageOf(cause);
     throw new CountersignError('INVALID_JSON', { problem: problem.slice(0, 200) }, { cause });
   }
 }

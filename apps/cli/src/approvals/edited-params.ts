@@ -1,4 +1,4 @@
-import type { Approval, JsonValue } from '@countersign/protocol';
+import { type Approval, type JsonValue, messageOf } from '@countersign/protocol';
 import type { Paragraph } from '../screen/paragraph.ts';
 
 export type Params = Approval['tool_params'];
@@ -15,7 +15,7 @@ export function readParams(text: string): EditedParams {
     }
     return { ok: false, problem: 'it is not an object' };
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: messageOf(error) };
   }
 }
 

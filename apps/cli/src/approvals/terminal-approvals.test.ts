@@ -203,7 +203,7 @@ describe('a card in focus', () => {
     expect(bodies(decisions).map(({ approval_id }) => approval_id)).toEqual(['approval-1', 'approval-2']);
   });
 
-  it('[AP-8] shows no preview that its digest does not name, and leaves only rejecting', async () => {
+  it('[AP-8] shows no preview that does not match its digest, and offers only rejecting', async () => {
     const { cards, answer, decisions, screen } = setUp();
     const request = requested();
     const preview = { kind: 'summary', summary: 'Nothing.' } as const;
@@ -215,7 +215,7 @@ describe('a card in focus', () => {
     expect(screen()).toContain('this call can only be rejected');
   });
 
-  it('[UI-6] starts anew when the card changes under the eyes', async () => {
+  it('[UI-6] restarts the half second when the visible card changes', async () => {
     const { clock, cards, decisions, press, screen } = setUp();
     cards.receive(requested());
     await clock.advance(1_000);
@@ -280,7 +280,7 @@ describe('the second step', () => {
     expect(decisions).toEqual([]);
   });
 
-  it('asks a second time for what nobody has seen', async () => {
+  it('asks a second time to approve a call without a preview', async () => {
     const { cards, answer, decisions, screen } = setUp();
     cards.receive(requested({ preview: null, digest: null }));
     expect(screen()).toContain('countersign connect');
@@ -315,7 +315,7 @@ it('[AP-7] a card whose preview is being made waits for it, also with a wider ap
   expect(decisions).toHaveLength(1);
 });
 
-it('[RK-1] asks anew when the preview makes it HIGH while it was about to be approved unseen', async () => {
+it('[RK-1] asks again if the preview raises the risk to HIGH during the second step', async () => {
   const { cards, answer, decisions, screen } = setUp();
   cards.receive(requested({ preview: null, digest: null }));
   await answer('y');
@@ -389,7 +389,7 @@ describe('approving more than one', () => {
     expect(bodies(decisions)).toMatchObject([{ scope: 'session', include_high: true }]);
   });
 
-  it('takes command patterns for commands, tells a saved rule, and goes back', async () => {
+  it('offers command patterns for commands, reports a saved rule, and can go back', async () => {
     const { cards, answer, rules, said } = setUp({
       decide: async ({ params }) => ({
         outcome: 'recorded',
@@ -420,7 +420,7 @@ describe('approving more than one', () => {
     ]);
   });
 
-  it('says so where nothing wider is offered, and where the history cannot be looked at', async () => {
+  it('says that no wider approval is offered, or that the history cannot be read', async () => {
     const failing = setUp({ backtest: async () => Promise.reject(new Error('down')) });
     failing.cards.receive(requested());
     await failing.answer('a', '1');
@@ -453,7 +453,7 @@ describe('editing', () => {
     ]);
   });
 
-  it('keeps what is not JSON yet, says when nothing changed or the editor failed, and can be taken up again', async () => {
+  it('keeps text that is not valid JSON, reports if nothing changed or the editor failed, and can be continued', async () => {
     const given: string[] = [];
     const answers = ['{broken', '[1]', JSON.stringify(approval().tool_params), edited, edited];
     const { cards, answer, screen, decisions } = setUp({
@@ -479,7 +479,7 @@ describe('editing', () => {
     expect(decisions).toEqual([]);
   });
 
-  it('has a line to edit in where no editor is named', async () => {
+  it('offers a line to edit in if no editor is set', async () => {
     const { cards, answer, press, decisions, screen } = setUp();
     cards.receive(requested({ tool_params: { path: 'a.md' } }));
     await answer('e');
@@ -564,7 +564,7 @@ describe('what the server answers', () => {
     expect(screen()).toContain('+ {"port": 8080}');
   });
 
-  it('does not bring back what was settled while it was fetched, and says when fetching fails', async () => {
+  it('does not restore a request that was settled while it was fetched, and reports if fetching fails', async () => {
     let answerFetch: (approval: Approval) => void = () => {};
     const { cards } = setUp({
       fetch: () =>

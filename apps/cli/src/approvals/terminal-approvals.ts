@@ -15,7 +15,7 @@ import {
   trialOf,
 } from '@countersign/approvals';
 import { type CallResponse, type Clock, systemClock } from '@countersign/client';
-import type { Approval, CountersignEvent, RequestBody } from '@countersign/protocol';
+import { type Approval, type CountersignEvent, messageOf, type RequestBody } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Stage } from '../screen/stage.ts';
@@ -487,7 +487,10 @@ export class TerminalApprovals {
     this.#tellOutcome(approval, told, this.#deps, more);
   }
 
-  /** Prints how a request ended. In its own conversation, an approval is printed later, with the call's result. */
+  /**
+   * Prints how a request ended. In its own conversation, an approval is printed later, with the call's result, and so is
+   * why a call failed before anybody decided.
+   */
   #tellOutcome(
     approval: CardApproval,
     told: Parameters<typeof resolutionLine>[1],
@@ -495,6 +498,7 @@ export class TerminalApprovals {
     more?: string,
   ): void {
     const { conversation, say } = this.#deps;
+    if (conversation?.isOwn(approval) && told.error) return;
     if (conversation?.isOwn(approval) && told.status === 'approved' && more === undefined)
       conversation.onApproved(approval.tool_id, decisionWords(told, here));
     else say([resolutionLine(this.#titleOf(approval), told, here, more)]);
@@ -514,5 +518,3 @@ export const cardDeps = ({ client, device }: ServerAccess, stage: Stage) => ({
 
 const isAboutToApprove = ({ name }: CardMode): boolean =>
   name === 'confirm' || name === 'scopes' || name === 'scope' || name === 'edited';
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -69,14 +69,15 @@ function idleLines(state: ChatState): string[] {
   const { words, color, columns, editor, cards, mode } = state;
   const paint = paints(color);
   const width = columns - 1;
-  const modeName = mode === 'ask' ? '' : words.modes[mode].name;
-  const right = cards.count > 0 ? words.chat.pendingHint(cards.count) : modeName;
+  const isNotable = cards.count > 0 || mode !== 'ask';
+  const pending = cards.count > 0 ? `${words.chat.pendingHint(cards.count)} · ` : '';
+  const right = `${pending}${words.modes[mode].name}`;
   return [
     ...queuedLines(state),
     ...troubleLines(state),
     paint.dim('─'.repeat(width)),
     ...inputLines(`${words.chat.prompt} `, editor, width, color),
-    spread(paint.dim(words.chat.inputHint), paint.yellow(right), width),
+    spread(paint.dim(words.chat.inputHint), isNotable ? paint.yellow(right) : paint.dim(right), width),
   ];
 }
 
@@ -100,6 +101,6 @@ function runLine(
     awaiting_approval: chat.waitingForApproval,
     idle: chat.working,
   }[run.state];
-  const modeName = mode === 'ask' ? '' : ` · ${words.modes[mode].name}`;
-  return paint.dim(layOut([{ text: `${doing} · ${chat.stopHint}${modeName}` }], columns - 1, false)[0] ?? '');
+  const line = `${doing} · ${chat.stopHint} · ${words.modes[mode].name}`;
+  return paint.dim(layOut([{ text: line }], columns - 1, false)[0] ?? '');
 }

@@ -77,8 +77,8 @@ export class Conversation {
   }
 
   /**
-   * Sends a message and follows the run that takes it. `whenBusy`: while the agent works, the message is kept for its next
-   * step, or refused. `onSent` is called before anything of the run is told.
+   * Sends a message and follows the run that takes it. `whenBusy`: while the agent works, the message is kept for its
+   * next step, or refused. `onSent` is called before any event of the run is passed on.
    */
   send(
     content: string,

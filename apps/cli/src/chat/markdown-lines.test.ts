@@ -65,7 +65,7 @@ describe('markdown in a terminal', () => {
 });
 
 describe('markdown while it is written', () => {
-  it('gives a block once it is complete, with what is being written as its tail', () => {
+  it('returns a block once it is complete, with the unfinished text as its tail', () => {
     const stream = new MarkdownStream();
     const push = (...lines: string[]) => stream.push(lines, 40, false);
     expect(push('# Title')).toEqual([]);
@@ -79,7 +79,7 @@ describe('markdown while it is written', () => {
     expect([stream.end(40, false), stream.tail('', 40, false)]).toEqual([[], []]);
   });
 
-  it('is the same text however it comes', () => {
+  it('draws the same lines however the text is split', () => {
     const text = '# A\u0007\n\nb\tc\u202e\n\n- c\n- d\n\n```\ne\n\nf\n```\n\ng\n\n- c\n\ng\n';
     const stream = new MarkdownStream();
     const lines = text.split('\n').flatMap((line) => stream.push([line], 40, false));

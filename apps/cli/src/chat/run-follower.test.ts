@@ -83,7 +83,7 @@ describe('a run that is followed', () => {
     expect([lines, notices]).toEqual([[], ['The model failed.']]);
   });
 
-  it('tells anew when the model began anew', () => {
+  it('prints the reply again when the model started over', () => {
     const { receive, lines } = setUp();
     receive(created({}), delta(0, 'first\n'), delta(0, 'second\n'));
     expect(lines).toEqual(['first', '…', 'second']);
@@ -101,7 +101,7 @@ describe('a run that is followed', () => {
     expect(large.lines).toEqual(['large']);
   });
 
-  it('after a reset asks how the run stands, and goes on while it runs', async () => {
+  it('after a reset asks for the state of the run, and continues while it runs', async () => {
     const { follower, receive, lines, server } = setUp({
       status: 'running',
       stored: [[message({ content: 'the answer', complete: true })]],

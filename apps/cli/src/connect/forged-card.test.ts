@@ -181,7 +181,7 @@ it("[RN-2] no later event of the server's puts another card in its place", async
   expect(screen()).not.toContain('teh');
 });
 
-it("[RN-2] approving a card of the server's, for a runner elsewhere, is no decision for this machine", async () => {
+it('[RN-2] approving a server-drawn card of another runner does not count as a decision on this machine', async () => {
   receive({ event: 'tool.approval_request', data: forged() });
   await expect.poll(screen).toContain('echo pwned > pwned.sh');
   const move = (revision: number, digests: object) => {

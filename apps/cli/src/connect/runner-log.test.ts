@@ -54,7 +54,7 @@ describe('the log of the runner in a terminal (founding documents: local-tool-ex
     expect(written(file).map(({ level }) => level)).toEqual(['info', 'error', 'debug', 'info', 'error']);
   });
 
-  it('[OB-2] keeps to the person alone a file that others could read before', () => {
+  it('[OB-2] makes a file private that others could read before', () => {
     const file = join(folder, 'runner.log');
     writeFileSync(file, '', { mode: 0o664 });
     logWith({ file }).log.close();
@@ -67,7 +67,7 @@ describe('the log of the runner in a terminal (founding documents: local-tool-ex
     expect(() => logWith({ file })).toThrow(`--log-file ${file}: ENOENT`);
   });
 
-  it('[OB-2] goes on without a file that cannot be written any more, and says so once', () => {
+  it('[OB-2] continues without a log file that cannot be written any more, and reports that once', () => {
     const shown: LogLine[] = [];
     const log = new RunnerLog({ file: '/dev/full' }, (line) => shown.push(line));
     log.info('Tool execution started: a, read_file');

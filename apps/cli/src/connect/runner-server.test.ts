@@ -140,7 +140,7 @@ describe('the runner speaks to the server', () => {
     expect(await codeOf(api().fetchToolParams?.('t'))).toContain('NOT_FOUND');
   });
 
-  it('[DA-3] [EX-1] takes no masked record for parameters, where those are no longer kept', async () => {
+  it('[DA-3] [EX-1] does not use the masked record as parameters after the parameters were purged', async () => {
     const [body] = JSON.parse(readFileSync(fixture, 'utf8'));
     answers.t = { status: 200, body };
     expect(await api().fetchToolParams?.('t')).toEqual(body.execution.tool_params);
@@ -194,7 +194,7 @@ describe('the runner’s token', () => {
       },
     });
 
-  it('[AP-9] is made from the person’s, made anew when it is refused, and revoked', async () => {
+  it('[AP-9] is created with the person’s token, replaced when it is refused, and revoked at the end', async () => {
     const token = new ScopedToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = made('first', 'id-1');
     answers.heartbeat = { status: 401, body: refusal('UNAUTHENTICATED') };
@@ -213,7 +213,7 @@ describe('the runner’s token', () => {
     expect(sent.slice(3).map(({ path }) => path)).toEqual(['/my/tokens/id-1', '/my/tokens/id-1']);
   });
 
-  it('is the given one where that may not make others, and is tried again after a failure', async () => {
+  it('is the given token if that may not make others, and is created again after a failure', async () => {
     const token = new ScopedToken(access(), { name: 'runner', scope: 'runner' });
     answers.tokens = { status: 500, body: refusal('INTERNAL') };
     answers.runners = ok({ runners: [] });

@@ -28,7 +28,7 @@ function lookAtPrograms({ root, env }: Place) {
   return { folders, listed, offers, checks: checkShownFolders([...path, ...readable], forbidden) };
 }
 
-/** Programs that the person has and that commands do not see (RN-5); empty if that cannot be told. */
+/** Programs that the person has and that commands do not see (RN-5); empty if that is unknown. */
 export function hiddenPrograms(place: Place): readonly ProgramOffer[] {
   try {
     return lookAtPrograms(place).offers;

@@ -125,7 +125,7 @@ describe.each([
     expect(progress.length).toBeGreaterThan(0);
   });
 
-  it('[RN-8] hears when the person adds a tool of their own and takes it back, and calls it', async () => {
+  it('[RN-8] is notified when the person adds or removes a tool, and calls it', async () => {
     const { agent, heard } = await start(mode);
     const names = async () => (await agent.listTools()).tools.map(({ name }) => name);
     expect(await names()).not.toContain('ship__ship');
@@ -148,7 +148,7 @@ describe.each([
     }, polling);
   });
 
-  it('[AP-9] shows the link where the program can, which decides nothing, and cancels', async () => {
+  it('[AP-9] shows the link if the program can show it; the reply decides nothing, and the call can be cancelled', async () => {
     const { agent, asked } = await start(mode, { elicits: true });
     const given = new AbortController();
     const written = agent.callTool(
@@ -241,7 +241,7 @@ describe('countersign mcp', () => {
     expect([live.length, left]).toEqual([1, []]);
   });
 
-  it('a server that goes away is told as such, call by call', async () => {
+  it('each call reports that the server is gone', async () => {
     const { agent } = await start('legacy');
     await agent.listTools();
     await server.stopServer();

@@ -114,7 +114,7 @@ it('[RN-5] forwards WebSockets, without our cookie', async () => {
   expect(seen[0]?.headers.cookie).toBe('a=1');
 });
 
-it('takes another port when its own is taken, and says so when nobody is there', async () => {
+it('uses another port if its own is taken, and reports when nothing listens', async () => {
   const taken = createTcpServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   cleanUps.push(() => taken.close());

@@ -1,4 +1,11 @@
-import { type Effect, type ForeignRule, objectAt, textsAt, type Wanted } from './foreign-rule.ts';
+import {
+  type Effect,
+  type ForeignRule,
+  objectAt,
+  textsAt,
+  untranslatable,
+  type Wanted,
+} from './foreign-rule.ts';
 import { parseJsonWithComments } from './json-with-comments.ts';
 import { gitignoreGlob } from './path-pattern.ts';
 
@@ -13,26 +20,21 @@ export function readClaude(text: string, file: string): ForeignRule[] {
   );
   const mode = permissions.defaultMode;
   if (typeof mode === 'string' && mode !== 'default')
-    rules.push({ file, text: `defaultMode: ${mode}`, effect: 'allow', wanted: unknown('mode') });
+    rules.push({ file, text: `defaultMode: ${mode}`, effect: 'allow', wanted: untranslatable('mode') });
   for (const folder of textsAt(permissions.additionalDirectories, file, 'permissions.additionalDirectories'))
     rules.push({
       file,
       text: `additionalDirectories: ${folder}`,
       effect: 'allow',
-      wanted: unknown('outside'),
+      wanted: untranslatable('outside'),
     });
   return rules;
 }
 
-const unknown = (reason: Extract<Wanted, { kind: 'unknown' }>['reason']): Wanted => ({
-  kind: 'unknown',
-  reason,
-});
-
 function wantedBy(rule: string, effect: Effect): Wanted {
   const [, tool = '', inner] = /^([A-Za-z_][\w*-]*)(?:\(([\s\S]*)\))?$/.exec(rule.trim()) ?? [];
   const about = inner === undefined || inner === '*' || inner === '' ? undefined : inner;
-  if (tool.startsWith('mcp__')) return about === undefined ? customTool(tool) : unknown('parameters');
+  if (tool.startsWith('mcp__')) return about === undefined ? customTool(tool) : untranslatable('parameters');
   switch (tool) {
     case 'Bash':
       return about === undefined ? wholeShell(effect) : command(about);
@@ -42,7 +44,8 @@ function wantedBy(rule: string, effect: Effect): Wanted {
     case 'NotebookEdit':
       // Claude Code checks only the paths of Edit rules: importing a path of another tool would allow more than it
       // does.
-      if (about !== undefined && tool !== 'Edit' && effect === 'allow') return unknown('not_consulted');
+      if (about !== undefined && tool !== 'Edit' && effect === 'allow')
+        return untranslatable('not_consulted');
       return about === undefined
         ? { kind: 'edit', glob: '**', only: tool === 'Write' ? 'write_file' : 'edit_file' }
         : file('edit', about, effect);
@@ -50,13 +53,14 @@ function wantedBy(rule: string, effect: Effect): Wanted {
     case 'Glob':
     case 'Grep':
     case 'LS':
-      if (about !== undefined && tool !== 'Read' && effect === 'allow') return unknown('not_consulted');
+      if (about !== undefined && tool !== 'Read' && effect === 'allow')
+        return untranslatable('not_consulted');
       return about === undefined ? { kind: 'read', glob: '**' } : file('read', about, effect);
     case 'WebFetch':
     case 'WebSearch':
-      return unknown('no_web');
+      return untranslatable('no_web');
     default:
-      return unknown('no_such_tool');
+      return untranslatable('no_such_tool');
   }
 }
 
@@ -66,22 +70,24 @@ function command(text: string): Wanted {
   return { kind: 'command', text, wildcards: true };
 }
 
-/** Braces stand for themselves there. A rule that denies may also mean what they mean here. */
+/**
+ * In Claude's patterns braces are literal; in ours they list alternatives. A rule that denies may cover both meanings.
+ */
 function file(kind: 'edit' | 'read', pattern: string, effect: Effect): Wanted {
   const literal = effect === 'allow' ? pattern.replace(/[{}]/g, '\\$&') : pattern;
   const glob = gitignoreGlob(literal, { rooted: true });
-  return glob === undefined ? unknown('outside') : { kind, glob };
+  return glob === undefined ? untranslatable('outside') : { kind, glob };
 }
 
 const wholeShell = (effect: Effect): Wanted =>
   effect === 'allow'
-    ? unknown('everything')
+    ? untranslatable('everything')
     : { kind: 'tool', tool: '{execute_command,shell_exec,shell_background}' };
 
 /** `mcp__server__tool` is our `server__tool`, if the server has the same name here. */
 function customTool(name: string): Wanted {
   const [server = '', ...rest] = name.slice('mcp__'.length).split('__');
   const tool = rest.join('__');
-  if (server === '' || server.includes('*')) return unknown('everything');
+  if (server === '' || server.includes('*')) return untranslatable('everything');
   return { kind: 'tool', tool: `${server}__${tool === '' ? '*' : tool}` };
 }

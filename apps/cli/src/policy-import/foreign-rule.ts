@@ -29,6 +29,11 @@ export interface ForeignRule {
 
 export type Source = 'claude' | 'codex' | 'gemini' | 'opencode' | 'vscode';
 
+export const untranslatable = (reason: Extract<Wanted, { kind: 'unknown' }>['reason']): Wanted => ({
+  kind: 'unknown',
+  reason,
+});
+
 /** IMPORT_UNREADABLE with what is wrong with the file. */
 export const unreadable = (file: string, problem: string): CountersignError =>
   new CountersignError('IMPORT_UNREADABLE', { file, problem });

@@ -1,4 +1,12 @@
-import { type Effect, type ForeignRule, objectAt, textsAt, unreadable, type Wanted } from './foreign-rule.ts';
+import {
+  type Effect,
+  type ForeignRule,
+  objectAt,
+  textsAt,
+  unreadable,
+  untranslatable,
+  type Wanted,
+} from './foreign-rule.ts';
 import { parseJsonWithComments } from './json-with-comments.ts';
 import { parseToml } from './toml.ts';
 
@@ -15,12 +23,17 @@ export function readGeminiSettings(text: string, file: string): ForeignRule[] {
     (entry: string): ForeignRule => ({ file, text: entry, effect, wanted: entryOf(entry, effect) });
   // `core` lists the tools that exist at all. A tool that it leaves out was missing there, not asked about.
   const core = of('core', 'coreTools').map(
-    (entry): ForeignRule => ({ file, text: `core: ${entry}`, effect: 'deny', wanted: unknown('tool_list') }),
+    (entry): ForeignRule => ({
+      file,
+      text: `core: ${entry}`,
+      effect: 'deny',
+      wanted: untranslatable('tool_list'),
+    }),
   );
   const mode = objectAt(settings.general, file, 'general').defaultApprovalMode;
   const modes: ForeignRule[] =
     typeof mode === 'string' && mode !== 'default'
-      ? [{ file, text: `defaultApprovalMode: ${mode}`, effect: 'allow', wanted: unknown('mode') }]
+      ? [{ file, text: `defaultApprovalMode: ${mode}`, effect: 'allow', wanted: untranslatable('mode') }]
       : [];
   return [
     ...of('exclude', 'excludeTools').map(rule('deny')),
@@ -30,16 +43,11 @@ export function readGeminiSettings(text: string, file: string): ForeignRule[] {
   ];
 }
 
-const unknown = (reason: Extract<Wanted, { kind: 'unknown' }>['reason']): Wanted => ({
-  kind: 'unknown',
-  reason,
-});
-
 /** `run_shell_command(git status)`, `write_file`, `server__tool`. */
 function entryOf(entry: string, effect: Effect): Wanted {
   const [, tool = '', inner] = /^([\w.-]+)(?:\(([\s\S]*)\))?$/.exec(entry.trim()) ?? [];
   if (tool === 'run_shell_command' || tool === 'ShellTool') return shell(inner, effect);
-  return inner === undefined ? toolOf(tool, effect) : unknown('parameters');
+  return inner === undefined ? toolOf(tool, effect) : untranslatable('parameters');
 }
 
 /** A prefix of the command's text. A denial also covers a word that only begins with the prefix. */
@@ -47,9 +55,9 @@ function shell(prefix: string | undefined, effect: Effect): Wanted {
   const text = prefix?.trim() ?? '';
   if (text === '')
     return effect === 'allow'
-      ? unknown('everything')
+      ? untranslatable('everything')
       : { kind: 'tool', tool: '{execute_command,shell_exec,shell_background}' };
-  if (text.includes('*')) return unknown('shell_syntax');
+  if (text.includes('*')) return untranslatable('shell_syntax');
   return effect === 'allow' || prefix?.endsWith(' ')
     ? { kind: 'command', text, wildcards: false, open: true }
     : { kind: 'command', text: `${text}*`, wildcards: true };
@@ -73,14 +81,14 @@ function toolOf(tool: string, effect: Effect): Wanted {
       return { kind: 'read', glob: '**' };
     case 'web_fetch':
     case 'google_web_search':
-      return unknown('no_web');
+      return untranslatable('no_web');
     case '*':
     case '':
-      return unknown('everything');
+      return untranslatable('everything');
     default:
-      if (!tool.includes('__')) return unknown('no_such_tool');
+      if (!tool.includes('__')) return untranslatable('no_such_tool');
       return /^\*/.test(tool) && effect === 'allow'
-        ? unknown('everything')
+        ? untranslatable('everything')
         : { kind: 'tool', tool: tool.replace(/^mcp_(?!_)/, '') };
   }
 }
@@ -122,12 +130,12 @@ function wantedBy(
 ): Wanted {
   const isPartial =
     rule.argsPattern !== undefined || rule.commandRegex !== undefined || rule.toolAnnotations !== undefined;
-  if (isPartial) return unknown('regular_expression');
-  if (rule.modes !== undefined && effect === 'allow') return unknown('only_in_mode');
+  if (isPartial) return untranslatable('regular_expression');
+  if (rule.modes !== undefined && effect === 'allow') return untranslatable('only_in_mode');
   if (server !== undefined)
-    return server.includes('*') ? unknown('everything') : { kind: 'tool', tool: `${server}__${name}` };
+    return server.includes('*') ? untranslatable('everything') : { kind: 'tool', tool: `${server}__${name}` };
   if (name === 'run_shell_command') return shell(prefix, effect);
-  return prefix === undefined ? toolOf(name, effect) : unknown('parameters');
+  return prefix === undefined ? toolOf(name, effect) : untranslatable('parameters');
 }
 
 const listOf = (value: unknown): readonly string[] =>

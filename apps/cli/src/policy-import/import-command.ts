@@ -4,7 +4,7 @@ import { CountersignError, makeVisible, type PolicyRule } from '@countersign/pro
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { readOptions } from '../command-options.ts';
 import { personsPolicyFile, ruleLine } from '../policy-rules/person-file.ts';
-import { type Found, foundLines, ruleHistory } from '../policy-rules/rule-history.ts';
+import { type BacktestResult, backtestLines, ruleHistory } from '../policy-rules/rule-history.ts';
 import { requireUsable } from '../policy-rules/rules-command.ts';
 import { styles } from '../terminal.ts';
 import type { Source } from './foreign-rule.ts';
@@ -15,7 +15,7 @@ const usage = usageOf('policy');
 
 /** A rule, and what each rule that it becomes would have decided on the recorded calls. */
 interface Tried extends Translation {
-  readonly backtests: readonly (Found | undefined)[];
+  readonly backtests: readonly (BacktestResult | undefined)[];
 }
 
 /**
@@ -43,7 +43,7 @@ export async function importRulesCommand(argv: readonly string[], context: Comma
   const history = ruleHistory(values.server, words, env);
   const tried: Tried[] = [];
   for (const translation of translations) {
-    const backtests: (Found | undefined)[] = [];
+    const backtests: (BacktestResult | undefined)[] = [];
     for (const rule of translation.rules) backtests.push(await history.backtest(rule));
     tried.push({ ...translation, backtests });
   }
@@ -109,7 +109,7 @@ export async function importRulesCommand(argv: readonly string[], context: Comma
       `   ${paint(said.fits[fit])}${why}`,
       ...rules.flatMap((rule, index) => [
         `   → ${ruleLine(rule, words)}`,
-        ...(backtests[index] ? foundLines(backtests[index], words, 3) : []).map((line) => `     ${line}`),
+        ...(backtests[index] ? backtestLines(backtests[index], words, 3) : []).map((line) => `     ${line}`),
       ]),
     ];
   }

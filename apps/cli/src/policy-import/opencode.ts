@@ -1,4 +1,11 @@
-import { type Effect, type ForeignRule, objectAt, unreadable, type Wanted } from './foreign-rule.ts';
+import {
+  type Effect,
+  type ForeignRule,
+  objectAt,
+  unreadable,
+  untranslatable,
+  type Wanted,
+} from './foreign-rule.ts';
 import { parseJsonWithComments } from './json-with-comments.ts';
 import { textGlob } from './path-pattern.ts';
 
@@ -18,15 +25,10 @@ export function readOpencode(text: string, file: string): ForeignRule[] {
         file,
         text: `agent.${agent}.permission`,
         effect: 'deny',
-        wanted: unknown('only_in_mode'),
+        wanted: untranslatable('only_in_mode'),
       });
   return rules;
 }
-
-const unknown = (reason: Extract<Wanted, { kind: 'unknown' }>['reason']): Wanted => ({
-  kind: 'unknown',
-  reason,
-});
 
 function ofTool(tool: string, value: unknown, file: string): ForeignRule[] {
   if (typeof value === 'string') {
@@ -41,13 +43,13 @@ function ofTool(tool: string, value: unknown, file: string): ForeignRule[] {
     const isAll = matchesAll(pattern);
     const later = patterns.slice(index + 1);
     const hasAllow = later.some(([, other]) => other === 'allow');
-    // The last that matches counts, so a later one for everything takes back what this one allows.
+    // In opencode the last matching pattern wins, so a later pattern for everything overrides this one.
     if (effect === 'allow' && later.some(([other, then]) => matchesAll(other) && then !== 'allow'))
-      return { file, text, effect, wanted: unknown('asks_anyway') };
+      return { file, text, effect, wanted: untranslatable('asks_anyway') };
     // Deny beats allow here, so a denial of everything would take the exceptions with it.
     if (isAll && effect === 'deny' && hasAllow)
-      return { file, text, effect, wanted: unknown('denial_with_exceptions') };
-    if (isAll && effect === 'ask') return { file, text, effect, wanted: unknown('asks_anyway') };
+      return { file, text, effect, wanted: untranslatable('denial_with_exceptions') };
+    if (isAll && effect === 'ask') return { file, text, effect, wanted: untranslatable('asks_anyway') };
     return { file, text, effect, wanted: isAll ? wholeTool(tool, effect) : ofPattern(tool, pattern) };
   });
 }
@@ -58,11 +60,11 @@ function effectOf(action: unknown, file: string, place: string): Effect {
 }
 
 function wholeTool(tool: string, effect: Effect): Wanted {
-  if (effect === 'ask' && tool === '*') return unknown('asks_anyway');
+  if (effect === 'ask' && tool === '*') return untranslatable('asks_anyway');
   switch (tool) {
     case 'bash':
       return effect === 'allow'
-        ? unknown('everything')
+        ? untranslatable('everything')
         : { kind: 'tool', tool: '{execute_command,shell_exec,shell_background}' };
     case 'edit':
     case 'write':
@@ -75,25 +77,27 @@ function wholeTool(tool: string, effect: Effect): Wanted {
       return { kind: 'read', glob: '**' };
     case 'webfetch':
     case 'websearch':
-      return unknown('no_web');
+      return untranslatable('no_web');
     case 'external_directory':
-      return unknown('outside');
+      return untranslatable('outside');
     case '*':
-      return unknown('everything');
+      return untranslatable('everything');
     default:
       // opencode names a tool of an MCP server `server_tool`, so we cannot tell where the server's name ends.
-      return unknown('no_such_tool');
+      return untranslatable('no_such_tool');
   }
 }
 
 function ofPattern(tool: string, pattern: string): Wanted {
   if (tool === 'bash')
     return pattern.includes('?')
-      ? unknown('shell_syntax')
+      ? untranslatable('shell_syntax')
       : { kind: 'command', text: pattern, wildcards: true };
   if (tool === 'edit' || tool === 'read') {
     const glob = textGlob(pattern);
-    return glob === undefined ? unknown('outside') : { kind: tool, glob };
+    return glob === undefined ? untranslatable('outside') : { kind: tool, glob };
   }
-  return tool === 'webfetch' || tool === 'websearch' ? unknown('no_web') : unknown('parameters');
+  return tool === 'webfetch' || tool === 'websearch'
+    ? untranslatable('no_web')
+    : untranslatable('parameters');
 }

@@ -13,7 +13,7 @@ export function gitignoreGlob(pattern: string, { rooted }: { readonly rooted: bo
   return isInRoot && !folder.includes('/') ? `./${folder}` : folder;
 }
 
-/** A pattern in which `*` stands for any text, slashes too, and brackets and braces for themselves: `app/[id]/page.tsx`. */
+/** A pattern in which `*` matches any text, slashes too, and brackets and braces are literal: `app/[id]/page.tsx`. */
 export function textGlob(pattern: string): string | undefined {
   if (/^(~|\/|\$HOME|[A-Za-z]:)/.test(pattern) || pattern.split('/').includes('..')) return undefined;
   const parts = pattern

@@ -176,7 +176,7 @@ describe('rules of Claude Code', () => {
   });
 });
 
-it('rules of Codex: prefixes of words, with alternatives; modes and trusted folders are told', () => {
+it('rules of Codex: prefixes of words, with alternatives; modes and trusted folders are reported', () => {
   const text = `
 # made by hand
 prefix_rule(pattern = ["git", ["status", "log"]], decision = "allow", match = ["git status"], not_match = [["git", "push"]])
@@ -325,12 +325,12 @@ it.each([
     ['allow {write_file,edit_file} src/a.ts'],
   ],
   [{ bash: { '*': 'ask', 'git *': 'allow' } }, ['allow * git *']],
-])('an opencode rule for everything takes back what stands before it: %j', (permission, expected) => {
+])('an opencode rule for everything overrides the rules before it: %j', (permission, expected) => {
   const found = translated(readOpencode(JSON.stringify({ permission }), 'opencode.json'));
   expect(found.map(([, , , rules]) => rules).filter((rules) => rules !== '')).toEqual(expected);
 });
 
-it('brackets and braces mean what they meant: opencode has only * and ?, Claude Code no braces', () => {
+it('brackets and braces keep their meaning: opencode has only * and ?, Claude Code no braces', () => {
   const permission = { edit: { 'app/[id]/{a,b}.tsx': 'allow', 'app/[slug].ts': 'deny' } };
   expect(lines(readOpencode(JSON.stringify({ permission }), 'opencode.json'))).toMatchInlineSnapshot(`
     "
@@ -410,7 +410,7 @@ describe('a file that is not understood', () => {
     }
   });
 
-  it('says so whatever it holds, and never fails otherwise', () => {
+  it('reports any content that it cannot read, and never fails in another way', () => {
     const readers = [
       readClaude,
       readCodexRules,
@@ -520,7 +520,7 @@ describe('[RK-5] an imported prefix cannot be widened', () => {
     expect(decide(line)).not.toBe('runs');
   });
 
-  it('whatever the rule and the command, what runs is what the source allowed', () => {
+  it('for any rule and command, only commands run that the source allowed', () => {
     const word = fc.constantFrom(
       'git',
       'npm',
@@ -556,7 +556,7 @@ describe('[RK-5] an imported prefix cannot be widened', () => {
         const [first] = translateRules(claude({ allow: [`Bash(${text})`] }), 'claude', []);
         if (!first || first.rules.length === 0) return;
         const runs = (given: typeof first.rules) => decider(given)(command.join(' ')) === 'runs';
-        // What only reads runs without a rule.
+        // Lines that only read run without any rule.
         if (runs(first.rules) && !runs([])) expect(command.join(' ')).toMatch(claudeMeans(text));
       }),
       { numRuns: 2_000 },

@@ -11,15 +11,15 @@ export type Fit = 'exact' | 'narrower' | 'impossible';
 export interface Translation {
   readonly foreign: ForeignRule;
   readonly fit: Fit;
-  /** What the translation loses, or why there is none. For an exact one, why there is nothing to save. */
+  /** Why the translation is narrower, is impossible, or need not be saved. */
   readonly reason?: ReasonId;
   /** What we would save; empty if the built-in rules do the same, or if it is impossible. */
   readonly rules: readonly PolicyRule[];
 }
 
 /**
- * What can change a file. A rule that denies or asks about changes covers commands that name the file too, also those that
- * only read it.
+ * Tools that can change a file. A rule that denies or asks about changes also covers every command that names the file,
+ * even one that only reads it.
  */
 const CHANGING =
   '{write_file,edit_file,create_directory,copy_file,move_file,delete_file,execute_command,shell_exec,shell_background}';

@@ -7,7 +7,7 @@ import { type CommandContext, usageOf } from '../command-context.ts';
 import { readOptions } from '../command-options.ts';
 import { editorOf, runEditor } from '../screen/run-editor.ts';
 import { confirmed, personsPolicyFile, ruleLine } from './person-file.ts';
-import { foundLines, ruleHistory } from './rule-history.ts';
+import { backtestLines, ruleHistory } from './rule-history.ts';
 
 const usage = usageOf('policy');
 
@@ -81,7 +81,7 @@ export async function editPolicyCommand(argv: readonly string[], context: Comman
       await terminal.write(`- ${ruleLine(rule, words)}\n`);
     for (const rule of rules.filter((rule) => !has(oldRules, rule))) {
       const found = await history.backtest(rule);
-      const lines = found ? foundLines(found, words) : [];
+      const lines = found ? backtestLines(found, words) : [];
       await terminal.write(`+ ${ruleLine(rule, words)}\n${lines.map((line) => `    ${line}\n`).join('')}`);
     }
     if (history.problem !== undefined) await terminal.write(`${said.noHistory(history.problem)}\n`);

@@ -228,7 +228,7 @@ describe('[RK-5] [UI-4] the file is honoured', () => {
     }
   });
 
-  it('by countersign up: rules of the terminal count at once, and those of the page stand in the file', async () => {
+  it('by countersign up: rules from the terminal take effect at once, and rules from the page are written to the file', async () => {
     const page = join(server.folder, 'page');
     mkdirSync(page);
     writeFileSync(join(page, 'index.html'), 'the page');

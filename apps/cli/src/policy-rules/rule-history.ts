@@ -6,15 +6,18 @@ import { serverAccess } from '../sign-in/server-access.ts';
 import type { Words } from '../words.ts';
 
 /** What a rule would have decided on the recorded calls. */
-export type Found = Omit<CallResponse<'backtestPolicy'>, 'success'>;
+export type BacktestResult = Omit<CallResponse<'backtestPolicy'>, 'success'>;
 
 export interface RuleHistory {
   /** Undefined if the server cannot be asked; `problem` then says why. */
-  backtest(rule: PolicyRule): Promise<Found | undefined>;
+  backtest(rule: PolicyRule): Promise<BacktestResult | undefined>;
   readonly problem: string | undefined;
 }
 
-/** Tries rules on the history that a server has recorded (RK-5). Saving needs no server, so its absence is no error. */
+/**
+ * Tries rules on the history that a server has recorded (RK-5). Saving a rule needs no server, so a missing server is
+ * not an error.
+ */
 export function ruleHistory(server: string | undefined, words: Words, env: Environment): RuleHistory {
   let problem: string | undefined;
   let client: Client | undefined;
@@ -34,7 +37,7 @@ export function ruleHistory(server: string | undefined, words: Words, env: Envir
         const { success: _, ...found } = await client.backtestPolicy({ body: { rule } });
         return found;
       } catch (error) {
-        // A rule that the server refuses must not be saved; a server that is not there need not be asked again.
+        // Do not save a rule that the server refuses. If the server cannot be reached, do not ask it again.
         if (!(error instanceof ApiError) || error.code === 'POLICY_INVALID') throw error;
         problem = words.said(error);
         client = undefined;
@@ -44,8 +47,8 @@ export function ruleHistory(server: string | undefined, words: Words, env: Envir
   };
 }
 
-/** What a rule would have decided, in lines. */
-export function foundLines(found: Found, { policy }: Words, mostExamples = 5): string[] {
+/** The result of a backtest, as lines for the terminal. */
+export function backtestLines(found: BacktestResult, { policy }: Words, mostExamples = 5): string[] {
   const { considered, matched, would_change, approved_before, rejected_before, examples } = found;
   return [
     policy.matched({ considered, matched, wouldChange: would_change }),

@@ -23,7 +23,7 @@ export interface RuleWords {
   readonly why?: string | undefined;
 }
 
-/** The rule of `countersign policy allow npm test '*'`. Throws if the words make none. */
+/** Makes the rule of `countersign policy allow npm test '*'`. Throws if the words do not make a valid rule. */
 export function ruleOfWords(given: RuleWords, taken: readonly PolicyRule[], { policy }: Words): PolicyRule {
   const { effect, tool, path, why, 'max-risk': maxRisk } = given;
   const command = given.command.join(' ').trim().replaceAll(/\s+/g, ' ') || undefined;
@@ -45,7 +45,7 @@ export function ruleOfWords(given: RuleWords, taken: readonly PolicyRule[], { po
   return named;
 }
 
-/** A path alone allows changes there; it denies and asks about everything there. */
+/** If only a path is given, `allow` covers changes there; `deny` and `ask` cover every use. */
 const toolFor = (effect: Effect, path: string | undefined): string =>
   effect === 'allow' && path !== undefined ? changingToolsPattern : '*';
 

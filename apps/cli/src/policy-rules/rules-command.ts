@@ -4,7 +4,7 @@ import type { PersonsPolicyFile } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { readOptions } from '../command-options.ts';
 import { confirmed, personsPolicyFile, ruleLine } from './person-file.ts';
-import { foundLines, ruleHistory } from './rule-history.ts';
+import { backtestLines, ruleHistory } from './rule-history.ts';
 import { type Effect, ruleOfWords } from './rule-of-words.ts';
 
 const usage = usageOf('policy');
@@ -33,7 +33,7 @@ export async function addRuleCommand(
   const history = ruleHistory(values.server, words, env);
   const found = await history.backtest(rule);
   if (!values.json) {
-    const lines = found ? foundLines(found, words) : [words.policy.noHistory(history.problem ?? '')];
+    const lines = found ? backtestLines(found, words) : [words.policy.noHistory(history.problem ?? '')];
     await terminal.write(`${ruleLine(rule, words)}\n${lines.map((line) => `  ${line}\n`).join('')}`);
   }
   const isWanted =

@@ -16,9 +16,9 @@ Options
 `;
 
 describe('help', () => {
-  it('is as it was written where it fits', () => expect(fitHelp(help, 80)).toBe(help));
+  it('is unchanged if it fits', () => expect(fitHelp(help, 80)).toBe(help));
 
-  it('goes on where a description began, and joins prose', () => {
+  it('indents continuation lines to the description, and joins the lines of prose', () => {
     expect(fitHelp(help, 60)).toBe(`countersign fly: up and away
 
   countersign fly DIR        over this folder, and not over

@@ -165,7 +165,7 @@ describe('Stage', () => {
     return { screen, stage, keys };
   };
 
-  it('gives the terminal to the editor and takes it back; what was said meanwhile follows', async () => {
+  it('gives the terminal to the editor and takes it back; lines printed meanwhile follow', async () => {
     const { screen, stage, keys } = stageWith({ EDITOR: `${editorThat('sed -i s/old/new/ "$1"')}` });
     const edited = stage.edit?.('an old text');
     expect(screen.isTaken).toBe(false);
@@ -194,7 +194,7 @@ describe('Stage', () => {
     stage.close();
   });
 
-  it('says when the editor failed, and has none where none is named', async () => {
+  it('reports if the editor failed, and has no editor if none is set', async () => {
     const { stage } = stageWith({ VISUAL: editorThat('exit 3') });
     await expect(stage.edit?.('x')).rejects.toThrow('ended with 3');
     stage.close();

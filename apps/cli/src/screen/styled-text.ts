@@ -74,7 +74,7 @@ function wordsOf(line: StyledLine): StyledText[] {
   );
 }
 
-/** Neighbours of one style become one piece; spaces at the end of the line go. */
+/** Joins neighbouring pieces of the same style, and removes spaces at the end of the line. */
 function joined(line: readonly StyledText[]): StyledLine {
   const pieces: StyledText[] = [];
   for (const { text, style } of line) {

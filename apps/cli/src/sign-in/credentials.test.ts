@@ -46,7 +46,7 @@ describe('Credentials', () => {
     expect([credentials.latest, existsSync(credentials.path)]).toEqual([undefined, true]);
   });
 
-  it('says so when the file cannot be understood, and overwrites nothing', () => {
+  it('reports a file that it cannot parse, and does not overwrite it', () => {
     mkdirSync(join(folder, 'countersign'));
     for (const text of ['{broken', '{"version": 2, "servers": {}}', '{"version": 1}']) {
       writeFileSync(credentials.path, text);

@@ -1,4 +1,5 @@
 import type { CallResponse, Client } from '@countersign/client';
+import { isLiveToken } from '@countersign/protocol';
 import { type CommandContext, numberOption, usageOf } from '../command-context.ts';
 import { helpText, readOptions } from '../command-options.ts';
 import { visible } from '../screen/paragraph.ts';
@@ -45,7 +46,7 @@ export async function tokensCommand(argv: readonly string[], context: CommandCon
     case 'list': {
       if (named !== undefined) throw usage(words.unexpected(named));
       const { tokens } = await client().listTokens();
-      const shown = tokens.filter((token) => values.all || isLive(token));
+      const shown = tokens.filter((token) => values.all || isLiveToken(token));
       if (values.json) for (const token of shown) await print(token);
       else {
         const lines = shown.map((token) => tokenLine(token, own, terminal.color));
@@ -81,9 +82,6 @@ async function boundProject(
   return found.project_id;
 }
 
-const isLive = ({ revoked_at, expires_at }: Token): boolean =>
-  revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
-
 /** `8f3a…  agent      Claude Code   all projects · used 2026-11-15 · until 2027-02-13`. */
 function tokenLine(token: Token, words: Words['tokens'], color: boolean): string {
   const { token_id, scope, name, project_id, last_used_at, expires_at, revoked_at } = token;
@@ -93,7 +91,7 @@ function tokenLine(token: Token, words: Words['tokens'], color: boolean): string
       ? words.ended
       : expires_at === null
         ? words.forever
-        : isLive(token)
+        : isLiveToken(token)
           ? words.until(day(expires_at))
           : words.expired;
   const facts = [

@@ -35,10 +35,17 @@ export function effectLines({ effects, withheld, conflicts, leftOut }: TrialEffe
   const paragraphs: Paragraph[] = [
     ...section(words.deleted, 'red', foldersOnce(of('deleted'), words), MAX_LINES_OF_DELETED, look, room),
     ...section(words.changed, 'bold', changed.map(single), MAX_LINES_OF_FILE, look, room),
-    ...section(words.created, 'green', withoutFilledFolders(of('created')), MAX_LINES_OF_FILE, look, room),
+    ...section(
+      words.created,
+      'green',
+      withoutFilledFolders(of('created')).map(single),
+      MAX_LINES_OF_FILE,
+      look,
+      room,
+    ),
     ...(git > 0 ? [{ text: words.gitData(git), style: 'dim' as const }] : []),
-    ...list(words.withheld, withheld, words),
-    ...list(words.conflicts, conflicts, words),
+    ...list(words.withheld, withoutFilledFolders(withheld), words),
+    ...list(words.conflicts, withoutFilledFolders(conflicts), words),
     ...list(
       words.leftOut,
       leftOut.map((path) => ({ path })),
@@ -57,27 +64,26 @@ const single = (effect: Effect): Shown => ({ effect });
 
 /** A deleted folder stands for what was in it. */
 function foldersOnce(deleted: readonly Effect[], words: Words['try']): Shown[] {
-  const shown: Shown[] = [];
-  let below = 0;
-  for (const effect of deleted) {
-    const last = shown.at(-1);
-    if (last?.effect.before?.type === 'directory' && effect.path.startsWith(`${last.effect.path}/`)) {
-      below += 1;
-      shown[shown.length - 1] = { effect: last.effect, note: words.below(below) };
-    } else {
-      below = 0;
-      shown.push({ effect });
-    }
-  }
-  return shown;
+  const inside = new Map(
+    deleted.filter(({ before }) => before?.type === 'directory').map(({ path }) => [path, 0]),
+  );
+  const outermost = deleted.filter(({ path }) => {
+    let folder: string | undefined;
+    for (let at = path.indexOf('/'); at > 0 && folder === undefined; at = path.indexOf('/', at + 1))
+      if (inside.has(path.slice(0, at))) folder = path.slice(0, at);
+    if (folder !== undefined) inside.set(folder, (inside.get(folder) ?? 0) + 1);
+    return folder === undefined;
+  });
+  return outermost.map((effect) => {
+    const below = inside.get(effect.path) ?? 0;
+    return below > 0 ? { effect, note: words.below(below) } : { effect };
+  });
 }
 
-/** A new folder is shown only if nothing was made in it. */
-function withoutFilledFolders(created: readonly Effect[]): Shown[] {
-  const filled = new Set(created.map(({ path }) => path.slice(0, Math.max(path.lastIndexOf('/'), 0))));
-  return created
-    .filter(({ path, after }) => after?.type !== 'directory' || !filled.has(path))
-    .map((effect) => ({ effect }));
+/** A folder is shown only if nothing in it is. */
+function withoutFilledFolders(effects: readonly Effect[]): Effect[] {
+  const filled = new Set(effects.map(({ path }) => path.slice(0, Math.max(path.lastIndexOf('/'), 0))));
+  return effects.filter(({ path, after }) => after?.type !== 'directory' || !filled.has(path));
 }
 
 function section(

@@ -145,7 +145,7 @@ async function showRun(
   const paint = paints(color);
   const seconds = (durationMs / 1_000).toFixed(1);
   const lines = [
-    ...notes.map((note) => paint.yellow(visible(note))),
+    ...notes.map((note) => paint.yellow(visible(words.said(note)))),
     ...(hosts.length > 0 ? [paint.yellow(`${words.try.hosts}: ${visible(hosts.join(', '))}`)] : []),
   ];
   if (ending.kind === 'ended') {
@@ -200,7 +200,7 @@ async function land(
     say(
       [words.try.conflicts, ...outcome.conflicts.slice(0, 20).map((path) => `  ${visible(path)}`)].join('\n'),
     );
-  for (const note of outcome.notes) say(visible(note));
+  for (const note of outcome.notes) say(visible(words.said(note)));
   for (const folder of new Set(kept)) say(words.try.kept(visible(folder)));
   return {
     landed: outcome.landed > 0,

@@ -89,7 +89,7 @@ describe.each(databases)('the agent on %s', (_, openStore) => {
     expect(await agent.transcript()).toEqual(wholeStory);
   });
 
-  it('[AG-5] of many messages at once on two nodes, each is answered once, whoever ends a run meanwhile', async () => {
+  it('[AG-5] answers each of many simultaneous messages on two nodes once, whichever node ends a run', async () => {
     const brief: Model = {
       name: 'brief',
       async *call() {
@@ -140,7 +140,7 @@ describe.each(databases)('the agent on %s', (_, openStore) => {
     expect(agent.node.errors).toEqual([]);
   });
 
-  it('[AG-2] records a call once, however often it is asked for at once', async () => {
+  it('[AG-2] records a call once, even if it is requested several times at once', async () => {
     const agent = await open(new ScriptedModel([['Half an ans', hangs]]));
     const runId = await agent.say('Go.');
     const { executor } = agent.node.engine;

@@ -28,7 +28,7 @@ describe('models by name', () => {
     expect(models.find(models.defaultName).name).toBe('manual');
   });
 
-  it('[AG-1] does not collect them, whatever names people come up with', () => {
+  it('[AG-1] keeps a limited number of models, whatever names people use', () => {
     const models = createModels({ model: 'manual', modelUrl: 'http://localhost:11434/v1' });
     const first = models.find('openai-compatible:first');
     for (let i = 0; i < 150; i += 1) models.find(`openai-compatible:${i}`);
@@ -78,7 +78,7 @@ describe('models by name', () => {
     expect(problem({ model: 'manual' }, name)).toBe(message);
   });
 
-  it('[AP-9] gives a key to the provider it belongs to, and to nobody else', () => {
+  it('[AP-9] sends a key only to its own provider', () => {
     const url = 'http://localhost:11434/v1';
     expect(problem({ model: 'anthropic:claude', modelKey: 'k' }, 'openai:gpt')).toMatch(
       /needs an OpenAI key/,

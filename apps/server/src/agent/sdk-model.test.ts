@@ -84,7 +84,7 @@ describe('a model over the AI SDK, against a real server', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('[EX-5] passes on what a model should not have sent: no JSON, no object, no such tool', async () => {
+  it('[EX-5] passes on invalid calls of a model: no JSON, no object, no such tool', async () => {
     const { parts, answer } = await ask([
       [
         { call: { name: 'read_file', args: '{"path": "a.md"' } },

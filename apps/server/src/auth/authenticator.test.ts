@@ -32,7 +32,7 @@ async function open() {
 const about = { name: 'phone', scope: 'front_end', expiresInSeconds: 3600 } as const;
 
 describe('[PF-1] a token', () => {
-  it('is verified once, and known from then on without waiting', async () => {
+  it('is verified once, and then found in the cache synchronously', async () => {
     const { authenticator, tokens, verify } = await open();
     const { token, row } = await tokens.create('ada', about);
     const first = await authenticator.authenticate(token, 'bearer');
@@ -41,7 +41,7 @@ describe('[PF-1] a token', () => {
     expect(verify).toHaveBeenCalledTimes(1);
   });
 
-  it('is known until it expires', async () => {
+  it('is cached until it expires', async () => {
     const { authenticator, tokens } = await open();
     const { token } = await tokens.create('ada', about);
     await authenticator.authenticate(token, 'bearer');
@@ -59,7 +59,7 @@ describe('[PF-1] a token', () => {
     expect(await authenticator.isStillValid(caller)).toBe(false);
   });
 
-  it('is found out within seconds when it was revoked on another node', async () => {
+  it('is refused within seconds after it was revoked on another node', async () => {
     const { authenticator, tokens, verify } = await open();
     const { token, row } = await tokens.create('ada', about);
     await authenticator.authenticate(token, 'bearer');
@@ -68,7 +68,7 @@ describe('[PF-1] a token', () => {
     await tokens.revoke('ada', row.id);
     vi.advanceTimersByTime(6_000);
     await expect(async () => authenticator.authenticate(token, 'bearer')).rejects.toThrow(/revoked/);
-    expect(verify).toHaveBeenCalledTimes(1); // looking at the table is enough
+    expect(verify).toHaveBeenCalledTimes(1); // the tokens table was read, but the signature was not verified again
   });
 
   it('is refused when the table says something else about its id', async () => {
@@ -93,7 +93,7 @@ describe('[PF-1] a token', () => {
     }
   });
 
-  it('without an id has one made from it', async () => {
+  it('without an id gets one derived from its text', async () => {
     const { authenticator } = await open();
     const token = await new SignJWT({ sub: 'ada' }).setProtectedHeader({ alg: 'HS256' }).sign(secret);
     const caller = await authenticator.authenticate(token, 'bearer');
@@ -102,7 +102,9 @@ describe('[PF-1] a token', () => {
     expect(await authenticator.isStillValid(caller)).toBe(true);
   });
 
-  /** The last of the 43 characters of 32 bytes has two bits that nobody reads. */
+  /**
+   * Other spellings of the same bytes: 43 base64 characters have two unused bits at the end, and padding is optional.
+   */
   const spellings = (token: string): string[] => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const last = alphabet.indexOf(token.at(-1) as string);
@@ -112,7 +114,7 @@ describe('[PF-1] a token', () => {
       .concat(`${token}=`);
   };
 
-  it('[RE-5] is good in one spelling only', async () => {
+  it('[RE-5] is valid in one spelling only', async () => {
     const { authenticator, tokens } = await open();
     const { token } = await tokens.create('ada', about);
     await authenticator.authenticate(token, 'bearer');
@@ -120,7 +122,7 @@ describe('[PF-1] a token', () => {
       await expect(async () => authenticator.authenticate(other, 'bearer')).rejects.toThrow(/not written as/);
   });
 
-  it('[RE-5] has one limit, also where its signature has a second valid form', async () => {
+  it('[RE-5] has one rate limit, even if its signature has a second valid form', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const keys = [{ ...(await exportJWK(publicKey)), kid: 'ec' }];
     const keysServer = createServer((_request, response) => response.end(JSON.stringify({ keys })));
@@ -158,7 +160,7 @@ describe('[PF-1] a token', () => {
     return token.slice(0, at) + signature.toString('base64url');
   }
 
-  it('[RE-5] keeps its limit when it is forgotten and verified again', async () => {
+  it('[RE-5] keeps its rate limit when it leaves the cache and is verified again', async () => {
     const { authenticator, tokens } = await open();
     const { token, row } = await tokens.create('ada', about);
     const first = await authenticator.authenticate(token, 'bearer');
@@ -174,7 +176,7 @@ describe('[PF-1] a token', () => {
     await vi.waitFor(async () => expect((await tokens.list('ada'))[0]?.last_used_at).not.toBeNull());
   });
 
-  it('is one of many that are known, not of all that ever were', async () => {
+  it('is cached among a limited number of tokens', async () => {
     const { authenticator, verify } = await open();
     const tokens: string[] = [];
     for (let i = 0; i <= 10_000; i += 1) {

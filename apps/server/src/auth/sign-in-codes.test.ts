@@ -40,7 +40,7 @@ it('[RE-5] is good once also to a clock that was set back since', () => {
   expect(codes.redeem(code)).toBeUndefined();
 });
 
-it('[RE-5] is good also where the clock was set back after the server had started', () => {
+it('[RE-5] is valid even if the clock was set back after the server had started', () => {
   let now = start;
   const clock = () => now;
   const server = new SignInCodes(secret, 'ada', clock);

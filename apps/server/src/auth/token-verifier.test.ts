@@ -145,7 +145,7 @@ describe('[RE-5] tokens with the shared secret', () => {
     await expect(verifier.verify(await make(), 'bearer')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  it('stand in a cookie only when they were made for it', async () => {
+  it('are accepted in a cookie only if they were made for one', async () => {
     expect(await verifier.verify(await shared({ aud: 'countersign:stream' }), 'stream')).toMatchObject({
       userId: 'ada',
     });

@@ -4,7 +4,7 @@ import { Refusal } from '@countersign/engine';
 export const encodeCursor = (parts: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(parts)).toString('base64url');
 
-/** The call before which the next page of the history lies. Throws for a cursor that we did not make. */
+/** The position in the history where the next page begins. Throws for a cursor that we did not make. */
 export function readHistoryCursor(text: string): { createdAt: number; id: string } {
   const [createdAt, id, ...rest] = parse(text);
   if (!Number.isSafeInteger(createdAt) || typeof id !== 'string' || rest.length > 0) throw unknownCursor();

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { TestServer } from '../testing/test-server.ts';
 
 describe('what fails on our side', () => {
-  it('[RE-3] is told with an id and nothing more, and is in the log under that id', async () => {
+  it('[RE-3] is reported with only an id, under which the log has the details', async () => {
     const lines: Record<string, unknown>[] = [];
     const logger = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line)) });
     const server = await TestServer.start({}, { logger });

@@ -362,7 +362,7 @@ describe('[RE-2] the history', () => {
 });
 
 describe('[RK-5] the policy', () => {
-  it('[AG-4] takes tools away that it denies whatever the arguments', async () => {
+  it('[AG-4] removes tools that it denies for any arguments', async () => {
     const names = async (): Promise<string[]> =>
       (await as().get(`/my/projects/${ada.projectId}/tools/available`)).tools.map(
         (tool: { name: string }) => tool.name,
@@ -462,7 +462,7 @@ describe('[RK-5] the policy', () => {
 });
 
 describe('a runner', () => {
-  it('[EX-7] hears what to do with each call, and keeps the head of the audit chain', async () => {
+  it('[EX-7] is told what to do with each call, and keeps the head of the audit chain', async () => {
     report = completed;
     const { tool_id } = (await execute('read_file', { path: 'a.md' })).body;
     const { body } = await as(ada.tokens.runner).post(
@@ -535,7 +535,7 @@ describe('messages', () => {
       return session_id;
     };
     const open = async (title: string) => (await post('/sessions', { title })).session.session_id;
-    expect(await say({})).toBe(joe.sessionId); // nobody has used it
+    expect(await say({})).toBe(joe.sessionId); // the project's first session, which is still empty
     const [one, two] = [await open('one'), await open('two')];
     await say({ session_id: two });
     await say({ session_id: one });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { exceedsJsonValueLimit } from './request-guard.ts';
 
-/** As the parser sees it: every value, lists and objects too. */
+/** The number of values that JSON.parse makes, lists and objects included. */
 const countOf = (value: unknown): number =>
   value === null || typeof value !== 'object'
     ? 1
@@ -14,7 +14,7 @@ it.each([
   '["\\\\", "\\\\\\"", ","]',
   '{"a,\\"b": [1, 2, {"c": [[], {}, null]}], "d\\\\": ",,,,"}',
   JSON.stringify({ text: 'x,y\\"[{'.repeat(1000) }),
-])('[RE-4] never lets more values through than it says, and counts no text: %s', (json) => {
+])('[RE-4] never accepts more values than the limit, and does not count inside strings: %s', (json) => {
   const count = countOf(JSON.parse(json));
   expect(exceedsJsonValueLimit(json, 2 * count)).toBe(false);
   const list = `[${Array.from({ length: 100 }, () => json).join(',')}]`;

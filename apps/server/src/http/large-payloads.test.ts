@@ -6,7 +6,7 @@ import { type Person, TestServer } from '../testing/test-server.ts';
 const content = 'x'.repeat(200_000);
 const base = `sha256:${'1'.repeat(64)}`;
 
-describe('[EV-2] [DA-3] what is as large as a file', () => {
+describe('[EV-2] [DA-3] a payload as large as a file', () => {
   let server: TestServer;
   let ada: Person;
   let runner: ScriptedRunner;
@@ -41,7 +41,7 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
   const replaceParams = (toolId: string) =>
     server.store.write((tx) => tx.update('payloads', toolId, { params: { path: 'read.md', content: '' } }));
 
-  it('is not read by who would leave it out: lists, snapshots, previews, decisions, signals', async () => {
+  it('is not read for lists, snapshots, previews, decisions and signals, which leave it out', async () => {
     const { tool_id, approval_id } = await ask('src/a.md');
     await replaceParams(tool_id);
     const leftOut = { approval_id, tool_params: {}, omitted: ['tool_params'] };
@@ -69,7 +69,7 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
     await screen.until(({ event }) => event === 'tool.result');
   });
 
-  it('is there for who asks for the approval or the call', async () => {
+  it('is returned with the approval or the call itself', async () => {
     const { tool_id, approval_id } = await ask('b.md');
     await preview(approval_id, content);
     expect((await get('/my/approvals')).approvals).toMatchObject([
@@ -99,7 +99,7 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
     });
   });
 
-  it('[AP-6] is not kept twice where the person sent back what was asked for', async () => {
+  it('[AP-6] is not kept twice if the person sent the requested parameters back unchanged', async () => {
     const { tool_id, approval_id } = await ask('d.md');
     const { params } = (await server.store.read((tx) => tx.get('payloads', tool_id))) ?? {};
     const same = { tool_params: params };

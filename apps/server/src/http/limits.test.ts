@@ -68,8 +68,8 @@ async function largeCall(server: TestServer, token: string): Promise<string> {
   return body.tool_id;
 }
 
-describe('[RE-4] answers that nobody takes', () => {
-  it('are not made without end, whatever an agent asks for, and its person reads on', async () => {
+describe('[RE-4] responses that the client does not read', () => {
+  it('are limited for an agent, and its person can still read', async () => {
     const server = await TestServer.start({ callBodyBytes: 8_000_000 });
     const eve = await server.person('eve');
     const sockets: Socket[] = [];
@@ -169,7 +169,7 @@ describe('[RE-4] [AP-9] large bodies of one person', () => {
     expect(other.status).toBe(404);
   });
 
-  it('count as the largest where nobody says how large they are: one comes through, and the next waits', async () => {
+  it('count as the maximum if their size is not declared: one is accepted, and the next waits', async () => {
     const bob = await server.person('bob');
     const text = JSON.stringify({
       tool_name: 'write_file',
@@ -229,7 +229,7 @@ describe('[RE-4] the size of a body', () => {
     if (status === 413) expect(answered.body.code).toBe('BODY_TOO_LARGE');
   });
 
-  it('is counted while it comes when nobody says it beforehand', async () => {
+  it('is counted while it arrives if it was not declared', async () => {
     const chunk = 'x'.repeat(1_000);
     const parts = function* () {
       for (let i = 0; i < 5; i++) yield `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
@@ -297,7 +297,7 @@ describe('how often', () => {
       statuses.push(last.status);
       last = await server.send('GET', '/my/projects', { token: ada.tokens.person });
     }
-    expect(statuses.length).toBeGreaterThanOrEqual(5); // five times as many at once
+    expect(statuses.length).toBeGreaterThanOrEqual(5); // the burst is five times the rate
     expect([last.status, last.body.code, last.headers.get('retry-after')]).toEqual([
       429,
       'RATE_LIMITED',

@@ -59,7 +59,7 @@ describe('[RE-5] the Host of a request', () => {
     expect((await ask('/my/projects', authorization)).status).toBe(403);
     expect((await ask('/openapi.json', {})).status).toBe(403);
     expect((await ask('/metrics', {})).status).toBe(403);
-    expect((await ask('/healthz', {})).status).toBe(200); // a probe asks by address
+    expect((await ask('/healthz', {})).status).toBe(200); // health probes name the IP address as host
   });
 });
 
@@ -80,14 +80,14 @@ describe('[RE-5] a request that names two hosts', () => {
     expect(await get('/my/projects', [own(), own()])).toBe(403);
   });
 
-  it('in its address and its header is refused; one that names ours twice is taken', async () => {
+  it('in its address and its header is refused; one that names ours twice is accepted', async () => {
     expect(await get('http://evil.example/my/projects', own())).toBe(403);
     expect(await get(`http://${own()}/my/projects`, 'evil.example')).toBe(403);
     expect(await get(`http://${own()}/my/projects`, own())).toBe(200);
   });
 });
 
-it('[RE-4] a method that we do not have is told so', async () => {
+it('[RE-4] an unknown method gets a clear error', async () => {
   const ask = async (method: string) =>
     (await sendRaw(server.address, { method, path: '/my/projects', headers: {} })).status;
   expect([await ask('QUERY'), await ask('PROPFIND'), await ask('PATCH')]).toEqual([415, 404, 405]);
@@ -128,7 +128,7 @@ describe('[RE-5] the content type of a body', () => {
   });
 });
 
-describe('[RE-5] a body whose type nobody declared (founding documents: workflow)', () => {
+describe('[RE-5] a body without a declared type (founding documents: workflow)', () => {
   const authorization = () => ({ Authorization: `Bearer ${ada.tokens.person}` });
   const undeclared = async (
     headers: Record<string, string>,
@@ -144,7 +144,7 @@ describe('[RE-5] a body whose type nobody declared (founding documents: workflow
       })
     ).status;
 
-  it('is taken from the sample client, which gives fetch a text and no Content-Type', async () => {
+  it('is accepted from the sample client, which gives fetch a text and no Content-Type', async () => {
     const answered = await fetch(`${server.address}/my/projects/${ada.projectId}/sessions`, {
       method: 'POST',
       headers: authorization(),
@@ -249,7 +249,7 @@ describe('[RE-5] the cookie', () => {
     expect((await server.send('POST', '/my/projects', { headers, body: { name: 'x' } })).status).toBe(401);
   });
 
-  it('makes nobody a runner', async () => {
+  it('does not make its caller a runner', async () => {
     const { cookie } = await signIn();
     const headers = { cookie: cookie.split(';')[0] as string };
     expect((await server.listen('/my/stream?runner=r&workspace=/w', { headers })).status).toBe(403);
@@ -261,7 +261,7 @@ describe('[RE-5] the cookie', () => {
     expect((await server.listen('/my/stream', { headers })).status).toBe(403);
   });
 
-  it('is no bearer token, and a bearer token is no cookie', async () => {
+  it('is not accepted as a bearer token, nor a bearer token as a cookie', async () => {
     const { cookie, token } = await signIn();
     const value = /=([^;]+)/.exec(cookie)?.[1] as string;
     expect((await server.send('GET', '/my/projects', { token: value })).status).toBe(401);

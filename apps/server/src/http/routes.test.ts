@@ -484,6 +484,6 @@ describe('[AP-9] an agent', () => {
   });
 });
 
-it('leaves nobody’s calls with the idle runner', () => {
+it('gives no call to the idle runner', () => {
   expect(idleRunner.executed).toEqual([]);
 });

@@ -73,7 +73,7 @@ describe('a runner over HTTP', () => {
 });
 
 describe('[RN-3] an undo', () => {
-  it('that nobody asked for is not believed, and one of a late result can be asked for', async () => {
+  it('that was not requested is ignored, and one of a late result can be requested', async () => {
     const fay = await server.person('fay', '/fay');
     const runner = await server.runner(fay, { workspace: '/fay', execute: () => undefined });
     const { body } = await execute(fay, 'write_file', { path: 'a.md', content: 'x' });

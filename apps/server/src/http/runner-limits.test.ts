@@ -11,7 +11,7 @@ afterAll(() => server.close());
 const operators = { ...defaultLimits, commandTimeoutMaxSeconds: 600, commandTimeoutDefaultSeconds: 50 };
 
 describe('limits over HTTP (founding documents: local-tool-execution)', () => {
-  it('[TL-3] the operator raises them, the runner lowers them, and everybody is told what is in force', async () => {
+  it('[TL-3] the operator raises them, the runner lowers them, and all clients see the values in force', async () => {
     const ada = await server.person('ada', '/ada');
     const get = async (path: string) => (await server.send('GET', path, { token: ada.tokens.person })).body;
     const run = async (timeout?: number) => {

@@ -131,7 +131,7 @@ describe('[AP-9] a token of scope runner', () => {
     expect([(await sent('journal')).status, (await sent('copy')).status]).toEqual([200, 403]);
   });
 
-  it('without an id of its own is the same token however its signature is spelt', async () => {
+  it('without an id is the same token for every spelling of its signature', async () => {
     const token = await signToken('cem', 'runner', { claims: { jti: undefined } });
     await server.person('cem', '/cem');
     expect((await listenAs(token, 'r', '/cem')).status).toBe(200);
@@ -186,7 +186,7 @@ describe('[AP-9] a token of scope runner', () => {
     expect((await report(person, person.tokens.person, path, named)).status).toBe(200);
   });
 
-  it('[EV-3] that names no runner takes no call that waits for one', async () => {
+  it('[EV-3] that names no runner gets no call that waits for a runner', async () => {
     const person = await server.person('ida', '/ida');
     await server.store.write((tx) => tx.insert('runners', goneRunner('ida')));
     const other = await signToken('ida', 'runner');
@@ -243,7 +243,7 @@ describe('[AP-9] a token of scope runner', () => {
 });
 
 describe('[AP-8] the digest', () => {
-  it('names the preview as it is shown: no other preview goes by it, and a new one is a new digest', async () => {
+  it('covers the preview as shown: another preview has another digest', async () => {
     const { person, runner } = await twoRunners('gus');
     const call = await asked(person, runner);
     const shown = await cardOf(person, call.approval_id);

@@ -74,7 +74,7 @@ describe.each(through('tool_output_to_stream', 'file_name_to_stream', 'model_tex
     it('is one event, whole again at the other end', async () => {
       const known = stream.events.length;
       const received = await sendThrough(input.channel, payload, known);
-      // Nothing that the payload forged has become an event of its own.
+      // No part of the payload became an event.
       const names = stream.events.slice(known).map(({ event }) => event);
       expect(names.filter((name) => ['done', 'x', 'approval', 'message'].includes(name))).toEqual([]);
       expect(stream.retry).toBe('1000');
@@ -155,7 +155,7 @@ describe.each(through('approval_preview'))('[AP-7] $id $class: $why', ({ input }
 describe.each(through('tool_run_after_approval'))('[TL-3] $id $class: $why', ({ id, input }) => {
   const { tool, arguments: args } = input.payload as NeutralCall;
 
-  it('asks first, and the server stays up whatever the runner reports', async () => {
+  it('asks first, and the server survives any report of the runner', async () => {
     const { body } = await execute(tool, args);
     expect(body.status).toBe('awaiting_approval');
     const path = `/my/projects/${ada.projectId}/tools/${body.tool_id}/result`;

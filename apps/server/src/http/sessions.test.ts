@@ -72,7 +72,7 @@ describe('the transcript after a reload', () => {
     expect(resolved.data).toMatchObject({ scope: 'session', device: 'phone', status: 'approved' });
   });
 
-  it('[AP-4] names the scope of the grant where nobody was asked', async () => {
+  it('[AP-4] names the scope of the grant that allowed the call', async () => {
     const granted = await pending('b.md');
     expect(granted.approval_id).toBeNull();
     expect(await decisionOf(granted.tool_id)).toMatchObject({
@@ -126,7 +126,7 @@ describe('conversations', () => {
     );
   });
 
-  it('are deleted for good: found no more by any route, their calls stay', async () => {
+  it('are deleted: no route finds them any more, and their calls stay', async () => {
     const { sessionId, messageId } = await conversation('Gone', 'Hello.');
     expect((await send('DELETE', `/my/sessions/${sessionId}`, undefined, bob)).status).toBe(404);
     expect((await send('DELETE', `/my/sessions/${sessionId}`)).body).toEqual({ success: true });
@@ -151,7 +151,7 @@ describe('conversations', () => {
     expect(body.sessions.map((one: { title: string }) => one.title)).not.toContain('Gone');
   });
 
-  it('are rewound: the messages say so, and a branch goes on from an earlier one', async () => {
+  it('are rewound: the messages are marked, and a branch continues from an earlier one', async () => {
     const { sessionId, messageId } = await conversation('Plan', 'One.', 'Two.', 'Three.');
     const rewind = { message_id: messageId(1), files: true };
     const answered = await send('POST', `/my/sessions/${sessionId}/rewind`, rewind);

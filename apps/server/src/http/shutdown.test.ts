@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a server that stops', () => {
-  it('[AP-10] ends its streams, settles nothing, and the next one goes on where it was', async () => {
+  it('[AP-10] ends its streams, leaves open calls open, and the next server continues with them', async () => {
     const database = join(folder, 'a.db');
     const first = await TestServer.start({ database });
     const ada = await first.person('ada');

@@ -39,7 +39,7 @@ async function listen(
 }
 
 describe('a stream', () => {
-  it('[EV-4] is a plain event stream that nobody caches, buffers or compresses', async () => {
+  it('[EV-4] is a plain event stream, with headers against caching, buffering and compression', async () => {
     const stream = await listen(ada);
     expect(stream.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -71,7 +71,7 @@ describe('a stream', () => {
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
   });
 
-  it('[EV-2] goes on where a client left off: nothing missed, nothing twice', async () => {
+  it('[EV-2] resumes after the client’s last event: nothing missed, nothing twice', async () => {
     const whole = await listen(ada);
     const first = await listen(ada);
     const one = (await read(ada, 'one.md')).body.tool_id;
@@ -133,7 +133,7 @@ describe('a stream', () => {
     expect(bobs.events).toEqual([]);
   });
 
-  it("[RE-3] of a runner is its person's: another one may choose the same id, and takes nothing by it", async () => {
+  it('[RE-3] of a runner belongs to its person: another person may use the same runner id, and gets nothing of the first', async () => {
     const bobs = await server.listen('/my/stream?runner=runner-1&workspace=/workspace', {
       token: bob.tokens.runner,
     });
@@ -169,7 +169,7 @@ describe('a stream', () => {
     for (const stream of streams) stream.close();
   });
 
-  it('[EV-4] of a client that does not read is cut off, and others go on', async () => {
+  it('[EV-4] of a client that does not read is cut off, and other streams continue', async () => {
     const zoe = await server.person('zoe', '/zoes');
     const idle = await server.runner(zoe, { runnerId: 'zoes', workspace: '/zoes', execute: () => undefined });
     const [slow, quick] = [await listen(zoe), await listen(zoe)];
@@ -273,7 +273,7 @@ describe('a stream', () => {
 });
 
 describe('the heartbeat of a stream', () => {
-  it('[EV-4] comes again and again, and ends a stream whose token has expired', async () => {
+  it('[EV-4] is sent regularly, and ends a stream whose token has expired', async () => {
     const quick = await TestServer.start({ streamHeartbeatSeconds: 1 });
     const person = await quick.person('ada');
     const expires = await signToken('ada', 'front_end', { expiresIn: '2s' });

@@ -93,7 +93,7 @@ describe('the web page', () => {
       expect(answer).toEqual({ encoding, text: '' });
       expect(length).toBeLessThan(script.length / 10);
     }
-    // The bytes themselves, as they come over the wire.
+    // Compare the raw bytes of the response.
     for (const [accept, decode] of [
       ['br', brotliDecompressSync],
       ['gzip', gunzipSync],
@@ -166,7 +166,7 @@ describe('the web page', () => {
 });
 
 describe('a page that is not there', () => {
-  it('says how to build it, and is there once it was built, and built anew', async () => {
+  it('says how to build the page, and serves it once it was built or rebuilt', async () => {
     const page = join(folder, 'later');
     const later = await TestServer.start({ webFolder: page });
     try {

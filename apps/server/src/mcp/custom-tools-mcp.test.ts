@@ -57,7 +57,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     return { client, heard, names };
   }
 
-  it('[RN-8] is told when custom tools come, change and go, or the policy denies one', async () => {
+  it('[RN-8] is notified when custom tools are added, changed or removed, or the policy denies one', async () => {
     await server.runner(ada);
     const { client, heard, names } = await listening();
     expect(await names()).not.toContain('deploy__look');
@@ -88,7 +88,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     expect(await names()).not.toContain('deploy__ship');
   });
 
-  it('hears nothing of another person, nor of what left the list as it was', async () => {
+  it('is not notified about another person, nor if the list stays the same', async () => {
     await server.runner(ada);
     const bob = await server.person('bob');
     await server.runner(bob);
@@ -97,7 +97,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     await new Promise((resolve) => setTimeout(resolve, beatSeconds * 1500)); // meanwhile the server has compared the lists again
     const before = heard.times;
     await register(bob, { name: 'bobs__own' });
-    await register(ada, { name: 'deploy__look', read_only: true }); // as it was
+    await register(ada, { name: 'deploy__look', read_only: true }); // registered again without a change
     await new Promise((resolve) => setTimeout(resolve, beatSeconds * 1500));
     expect(heard.times).toBe(before);
   });
@@ -110,7 +110,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
       { type: 'resource_link', uri: 'demo://1', name: 'One', mime_type: 'text/plain' },
       { type: 'resource_link', uri: 'demo://2' },
       { type: 'resource', uri: 'demo://3', mime_type: 'application/gzip', ...base64 },
-      { type: 'resource', uri: 'demo://4', mime_type: 'text/plain' }, // its text is among the text
+      { type: 'resource', uri: 'demo://4', mime_type: 'text/plain' }, // its text is part of the `content` above
       { type: 'image', mime_type: 'image/png', encoding: 'base64', content: 'A' }, // not valid base64
       { type: 'image', mime_type: 'image/png', left_out: '9 characters of base64' },
     ];

@@ -53,13 +53,13 @@ async function listen(token: string, to = server) {
   expect(response.status).toBe(200);
   const ended = response.text().then(
     () => true,
-    () => true, // cut off
+    () => true, // the server has cut the connection
   );
   return { session, ended };
 }
 
 describe('/mcp', () => {
-  it('[RE-5] lets nobody in without a token, and says so as JSON-RPC', async () => {
+  it('[RE-5] refuses a request without a token, as a JSON-RPC error', async () => {
     const answered = await post(initialize, { token: null });
     expect(answered.status).toBe(401);
     expect(answered.headers.get('www-authenticate')).toBe('Bearer');
@@ -234,7 +234,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('refuses a session for which there is no room, and takes none from others', async () => {
+  it('refuses a session if there is no room, and closes no session of another person', async () => {
     const small = await TestServer.start({ mcpSessions: 1 });
     try {
       const first = (await small.person('ada')).tokens.agent;
@@ -248,7 +248,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('cuts a revoked token off at once, also where it waits', async () => {
+  it('cuts off a revoked token at once, even in a held request', async () => {
     await server.runner(ada);
     const made = await server.send('POST', '/my/tokens', {
       token: ada.tokens.person,
@@ -275,7 +275,7 @@ describe('/mcp', () => {
     expect([left.some(({ agent }) => agent === 'soon gone'), left.length > 0]).toEqual([false, true]);
   });
 
-  it('ends what a client listens to with its token, revoked or over', async () => {
+  it('ends a client’s stream when its token is revoked or expires', async () => {
     const other = await TestServer.start({ streamHeartbeatSeconds: 1 });
     try {
       const bob = await other.person('bob');
@@ -343,7 +343,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('[AP-4] lets no agent into a session of somebody else, whose grants would be its own', async () => {
+  it('[AP-4] refuses an agent in another caller’s session, whose grants it could use', async () => {
     const grace = await server.person('grace');
     await server.runner(grace);
     const call = (token: string, session_id: string | undefined, path: string) =>
@@ -371,7 +371,7 @@ describe('/mcp', () => {
       const answered = await call(token, session, 'b.ts');
       expect([session, answered.status]).toEqual([session, status]);
     }
-    // A conversation is the person's, whether or not anything was called in it.
+    // Agents cannot use a conversation that the person opened, even if nothing was called in it yet.
     const path = `/my/projects/${grace.projectId}/sessions`;
     const { session } = (await server.send('POST', path, { token: grace.tokens.person, body: {} })).body;
     await server.store.write(function* (tx) {
@@ -397,7 +397,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('holds a bounded number of requests of one token', async () => {
+  it('limits the number of held requests of one token', async () => {
     const linus = await server.person('linus');
     await server.runner(linus);
     const { agent } = linus.tokens;
@@ -428,6 +428,6 @@ describe('/mcp', () => {
     const cancelled = await server.send('POST', `/my/tools/${tool_id}/cancel`, { token: agent, body: {} });
     expect(cancelled.status).toBe(200);
     expect((await Promise.all(waiting)).filter((status) => status === 200).length).toBe(100);
-    expect((await wait(1_000)).status).toBe(200); // they have ended
+    expect((await wait(1_000)).status).toBe(200); // the earlier requests no longer count
   });
 });

@@ -61,7 +61,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     });
   });
 
-  it('[UI-5] reads at once, and tells a failure as one', async () => {
+  it('[UI-5] reads at once, and returns a failure as an error', async () => {
     await server.runner(ada, {
       execute: ({ tool_params }) =>
         tool_params.path === 'a.txt'
@@ -124,7 +124,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     expect(runner.executed.length).toBe(1);
   });
 
-  it('[UI-5] answers pending_approval after a while, and wait_for_call goes on', async () => {
+  it('[UI-5] returns pending_approval after a while, and wait_for_call continues to wait', async () => {
     await server.runner(ada);
     const client = await connect();
     const held = await client.call('write_file', write);
@@ -194,7 +194,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     expect(asked).toEqual(expect.arrayContaining(links.map((link) => expect.objectContaining(link))));
   });
 
-  it('[AP-9] knows no call of another agent, person or program', async () => {
+  it('[AP-9] does not find calls of another agent, person or program', async () => {
     await server.runner(ada);
     const client = await connect();
     const { call_id } = (await client.call('write_file', write)).structuredContent;
@@ -242,7 +242,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
   it('[AP-10] a server that stops cancels nothing', async () => {
     await server.runner(ada);
     const client = await connect();
-    client.call('write_file', write).catch(() => {}); // cut off
+    client.call('write_file', write).catch(() => {}); // rejects when the server stops
     const { tool_id } = await pending();
     const statuses: string[] = [];
     const { bus } = server.running;

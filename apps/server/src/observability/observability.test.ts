@@ -226,7 +226,7 @@ describe('[OB-2] the log', () => {
 });
 
 describe('watching', () => {
-  it('never fails what is watched', () => {
+  it('never makes the observed call fail', () => {
     const errors: unknown[] = [];
     const published: unknown[] = [];
     const bus = watchCalls(

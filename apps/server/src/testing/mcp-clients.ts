@@ -33,7 +33,7 @@ export interface OfficialClient {
 export interface Connecting {
   readonly address: string;
   readonly token: string;
-  /** Answers the elicitations of the server; without it the client says that it has none. */
+  /** Answers the server's elicitations. Without it, the client does not declare that it supports them. */
   readonly onElicitation?: (asked: Asked) => 'accept' | 'decline' | 'cancel';
   /** The client listens for changes of the list. */
   readonly onToolsChanged?: () => void;

@@ -33,13 +33,13 @@ export class TestStream {
     response.on('end', end).on('close', end).on('error', end);
   }
 
-  /** Called for each event, those that were there before included. */
+  /** Calls the listener for each event, also for those that have already arrived. */
   onEvent(listener: (event: ReceivedEvent) => void): void {
     for (const event of this.events) listener(event);
     this.#onEvent.push(listener);
   }
 
-  /** The first event that fits, also one that came already. Fails when the stream ends without it. */
+  /** The first matching event, even if it has already arrived. Fails if the stream ends without one. */
   async until(fits: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
     for (;;) {
       const found = this.events.find(fits);

@@ -6,8 +6,8 @@ const before = 'one\ntwo\nthree\ntwo\n';
 const edit = (edited: string, base: string | null = before) =>
   editedParams('edit_file', { path: 'a', old: 'x', new: 'y', replace_all: true }, { before: base, edited });
 
-describe('[AP-6] the parameters that make what the person wants', () => {
-  it('of write_file are the whole text, also where it was to be appended', () => {
+describe('[AP-6] the parameters that produce the edited text', () => {
+  it('of write_file are the whole text, even if the call appends', () => {
     const params = { path: 'a', content: 'more', mode: 'append' };
     expect(editedParams('write_file', params, { before, edited: 'all of it' })).toEqual({
       path: 'a',
@@ -19,7 +19,7 @@ describe('[AP-6] the parameters that make what the person wants', () => {
   it('of edit_file are as little as says which place is meant', () => {
     const same = { path: 'a', replace_all: false };
     expect(edit('one\ntwo\n3\ntwo\n')).toEqual({ ...same, old: 'three\n', new: '3\n' });
-    // "two" alone stands there twice.
+    // "two" alone occurs twice.
     expect(edit('one\n2\nthree\ntwo\n')).toEqual({
       ...same,
       old: 'one\ntwo\nthree\n',
@@ -27,7 +27,7 @@ describe('[AP-6] the parameters that make what the person wants', () => {
     });
   });
 
-  it('do not exist where nothing would change, or the tool cannot do it', () => {
+  it('do not exist if nothing would change, or if the tool cannot do it', () => {
     expect([edit(before), edit('x', null), edit('x', '')]).toEqual([undefined, undefined, undefined]);
     expect(editedParams('copy_file', { source: 'a', dest: 'b' }, { before, edited: 'x' })).toBeUndefined();
   });

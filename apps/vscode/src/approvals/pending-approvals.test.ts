@@ -35,7 +35,7 @@ function setUp() {
 }
 
 describe('what waits in this window', () => {
-  it('is told once when it is new, and when it goes', () => {
+  it('notifies its listeners once when a request is new, and once when it is gone', () => {
     const { pending, seen, open } = setUp();
     const { approvals } = open();
     approvals.show(request('a'));
@@ -48,7 +48,7 @@ describe('what waits in this window', () => {
     expect(seen).toEqual(['change', 'new a', 'change', 'change', 'gone a', 'change']);
   });
 
-  it('goes when it is settled, wherever that was', () => {
+  it('is removed when it is settled on any device', () => {
     const { seen, open, ids } = setUp();
     const { approvals } = open();
     approvals.show(request('a'));

@@ -13,5 +13,5 @@ export const scopeTitle = (choice: ScopeChoice, { language }: Words): string =>
 /** Translates a sentence of the server or the runner, if the person's language has a translation. */
 export const said = (sentence: Sentence, { language }: Words): string => sayIn(language)(sentence);
 
-/** Like `said`, for what became of a tool call: without the advice that is meant for the agent. */
+/** Like `said`, for the outcome of a tool call. Leaves out the advice that is meant for the agent. */
 export const told = (sentence: Sentence, { language }: Words): string => tellIn(language)(sentence);

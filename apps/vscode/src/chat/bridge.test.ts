@@ -52,7 +52,7 @@ describe('[UI-2] the chat page', () => {
     expect(JSON.stringify([toPage, fromPage])).not.toContain(token);
   });
 
-  it('hears the event stream, and lets go of it', async () => {
+  it('receives the event stream, and closes it', async () => {
     const { client, fromPage } = setUp();
     const states: string[] = [];
     const events: string[] = [];
@@ -86,7 +86,7 @@ describe('[UI-2] the chat page', () => {
     expect([response.status, await response.json()]).toMatchObject([403, { code: 'FORBIDDEN' }]);
   });
 
-  it('[RN-2] is told where to decide what this machine wants to show itself; the server hears nothing', async () => {
+  it('[RN-2] says where to decide a call that this machine must show itself, and sends nothing to the server', async () => {
     const asked: string[] = [];
     const { client } = setUp(
       () => true,
@@ -113,12 +113,12 @@ describe('[UI-2] the chat page', () => {
     expect(asked).toEqual(['here', 'anywhere', 'here']);
   });
 
-  it('is told when nobody is signed in', async () => {
+  it('gets an error while signed out', async () => {
     const { client } = setUp(() => false);
     await expect(client.listProjects()).rejects.toMatchObject({ status: 401 });
   });
 
-  it('is told when the server does not answer', async () => {
+  it('gets an error if the server does not respond', async () => {
     const toPage: ToPage[] = [];
     const nowhere = createClient({ baseUrl: 'http://127.0.0.1:1', token: () => 'x' });
     const bridge = new FetchBridge({ client: () => nowhere, post: (message) => toPage.push(message) });
@@ -130,7 +130,7 @@ describe('[UI-2] the chat page', () => {
     await expect(page.fetch('/my/projects')).rejects.toThrow('gone');
   });
 
-  it('can take back what it asked, before and after the answer has begun', async () => {
+  it('can abort a request, before and after the response has begun', async () => {
     const { page, bridge, fromPage } = setUp();
     const early = AbortSignal.abort(new Error('too late'));
     await expect(page.fetch('/my/projects', { signal: early })).rejects.toThrow('too late');
@@ -143,7 +143,7 @@ describe('[UI-2] the chat page', () => {
     const other = await page.fetch('/my/stream');
     await other.body?.cancel();
     bridge.abortAll();
-    bridge.abort(99); // harmless
+    bridge.abort(99); // aborting an unknown request is harmless
     page.receive({ type: 'end', id: 99 });
     page.receive({ type: 'new-conversation' });
   });

@@ -1,5 +1,5 @@
 import type { Client } from '@countersign/client';
-import { type Route, routes } from '@countersign/protocol';
+import { messageOf, type Route, routes } from '@countersign/protocol';
 import type { FromPage, ToPage } from './messages.ts';
 
 type FetchRequest = Extract<FromPage, { type: 'fetch' }>;
@@ -113,5 +113,5 @@ const pick = (headers: Readonly<Record<string, string>>, names: readonly string[
 
 const problemOf = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
+  return messageOf(cause);
 };

@@ -54,7 +54,7 @@ describe('[RE-5] an account', () => {
     await expect(account.client.listProjects()).rejects.toMatchObject({ status: 401 });
   });
 
-  it('is no news to the window that makes it, and is not had where it cannot be kept', async () => {
+  it('does not notify its own window, and does not take effect if it cannot be stored', async () => {
     const heard: boolean[] = [];
     const secrets = new MemorySecrets();
     const accounts = new Accounts({
@@ -87,6 +87,6 @@ describe('[RE-5] an account', () => {
     expect([await accounts.load(), accounts.current]).toEqual([false, undefined]);
     await secrets.store('countersign.account', 'no JSON');
     expect(await accounts.load()).toBe(false);
-    await accounts.signOut(); // harmless
+    await accounts.signOut(); // signing out twice is harmless
   });
 });

@@ -96,7 +96,7 @@ describe("[UI-5] the editor's own agent", () => {
     await agent.close();
   });
 
-  it('keeps its token, in a name that the server takes in each language', async () => {
+  it('keeps its token, under a name that the server accepts in each language', async () => {
     const { token, mayRestore } = setUp({ language: 'ru' });
     const first = await token();
     expect([await token(), mayRestore.mock.calls.length]).toEqual([first, 0]);
@@ -128,7 +128,7 @@ describe("[UI-5] the editor's own agent", () => {
     expect(mayRestore).not.toHaveBeenCalled();
   });
 
-  it('gets nothing while nobody can say whether it was revoked', async () => {
+  it('gets no token while it is unknown whether the old one was revoked', async () => {
     const { access, token, project } = setUp();
     await token();
     const { ApiError } = await import('@countersign/client');
@@ -152,7 +152,7 @@ describe("[UI-5] the editor's own agent", () => {
     expect(secrets.kept.size).toBe(0);
   });
 
-  it('begins anew where what was kept cannot be read', async () => {
+  it('starts over if the stored tokens cannot be read', async () => {
     const secrets = new MemorySecrets();
     for (const text of ['no JSON', '{}']) {
       await secrets.store('countersign.mcp', text);

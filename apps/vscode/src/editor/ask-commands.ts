@@ -83,7 +83,7 @@ export class AskCommands {
     this.#compose(first, `${mentions.join(' ')} `, { send: false });
   }
 
-  /** Sends a request to fix the problems, or what the selection or file has. */
+  /** Sends a request to fix the given problems, or the problems of the selection or file. */
   fix(uri: unknown, problems?: unknown): void {
     const subject = this.#subject(uri, problems);
     if (!subject) return;

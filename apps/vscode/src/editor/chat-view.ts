@@ -100,19 +100,17 @@ export class ChatView implements Disposable {
     this.#post({ type: 'retry-now' });
   }
 
-  /** Puts text into the message field, as soon as the page is there. */
+  /** Puts text into the message field. */
   compose(message: Omit<Extract<ToPage, { type: 'compose' }>, 'type'>): void {
-    const composed = { type: 'compose', ...message } as const;
-    if (this.#isReady) this.#post(composed);
-    else this.#waiting.push(composed);
+    this.#postWhenReady({ type: 'compose', ...message });
   }
 
   newConversation(): void {
-    this.#post({ type: 'new-conversation' });
+    this.#postWhenReady({ type: 'new-conversation' });
   }
 
   showCall(toolId: string): void {
-    this.#post({ type: 'show-call', toolId });
+    this.#postWhenReady({ type: 'show-call', toolId });
   }
 
   async #receive(message: FromPage): Promise<void> {
@@ -151,6 +149,12 @@ export class ChatView implements Disposable {
         this.#post({ type: 'TOOL_RESULT', ...(message.id !== undefined && { id: message.id }), answer });
       }
     }
+  }
+
+  /** Posts what the person asked for as soon as the page is there. */
+  #postWhenReady(message: ToPage): void {
+    if (this.#isReady) this.#post(message);
+    else this.#waiting.push(message);
   }
 
   #post(message: ToPage): void {

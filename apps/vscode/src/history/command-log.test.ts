@@ -38,7 +38,7 @@ describe('the output of commands', () => {
     expect(text()).toBe('\n> execute_command npm test\none\ntwo\n[exit code 1 · 1.2 s]\n');
   });
 
-  it('is whole: what was not told while it ran comes with the result', () => {
+  it('is complete: output that was not streamed follows with the result', () => {
     const { call, output, receive, text } = setUp();
     const end = (tool_id: string, result: { exit_code: number; stdout: string; stderr: string }) =>
       receive('tool.result', {
@@ -70,7 +70,7 @@ describe('the output of commands', () => {
     );
   });
 
-  it('[TL-2] says how one with a long output ended, whose result is left out of the event', () => {
+  it('[TL-2] says how a command ended whose long result is missing in the event', () => {
     const { call, output, receive, text } = setUp();
     call('t1', 'shell_exec', { command: 'make' });
     output('t1', 'much\n');
@@ -92,7 +92,7 @@ describe('the output of commands', () => {
     );
   });
 
-  it('cannot forge a line of ours, nor colour one', () => {
+  it('can neither forge nor colour one of our lines', () => {
     const { call, output, text } = setUp();
     call('t1', 'shell_exec', { command: 'x' });
     output('t1', '\u001b[31mred\r\n');
@@ -103,7 +103,7 @@ describe('the output of commands', () => {
     ]);
   });
 
-  it('leaves out what is no command, what never began, undos and progress without output', () => {
+  it('leaves out other tools, commands that never began, undos, and progress without output', () => {
     const { call, output, receive, text } = setUp();
     call('t1', 'read_file', { path: 'a' });
     output('t1', 'x');

@@ -65,7 +65,7 @@ function open(options: Partial<FolderRunnerOptions> = {}) {
   });
   opened.push(folder);
   folder.start();
-  folder.start(); // harmless
+  folder.start(); // starting twice is harmless
   const isOpen = (runs: unknown) =>
     vi.waitFor(() => expect(folder.state).toEqual({ status: 'open', runs }), within);
   const waiting = (): Promise<PendingEntry<FolderRunner>> =>
@@ -133,13 +133,13 @@ describe('[RN-10] a folder of the window', () => {
     },
   );
 
-  it('that another window runs is watched, and taken over when that ends', async () => {
+  it('that another window runs is only watched, and taken over when that window closes', async () => {
     const first = open();
     await first.isOpen('here');
     const second = open();
     await second.isOpen({ holder: expect.stringContaining('the editor') });
     await call(second.folder, 'write_file', { path: 'b.md', content: 'x' });
-    // Both windows show it; the preview is the runner's.
+    // Both windows show the request, with the preview that the first window's runner made.
     await Promise.all([first.waiting(), second.waiting()]);
     await first.folder.dispose();
     expect(first.pending.all).toEqual([]);
@@ -151,7 +151,7 @@ describe('[RN-10] a folder of the window', () => {
     await vi.waitFor(() => expect(second.pending.all).toEqual([]), within);
   });
 
-  it('that a program runs which lets go when it is idle is taken over', async () => {
+  it('that an idle program runs is taken over, if the program hands it over', async () => {
     const folders = personsFolders(fixture.environment);
     const terminal = new WorkspaceRunner({
       runnerId: 'terminal',
@@ -182,7 +182,7 @@ describe('[RN-10] a folder of the window', () => {
     expect(watches.pending.all).toHaveLength(1);
   });
 
-  it("[RN-2] wants what this machine's ceiling names to be decided by what it shows itself", async () => {
+  it("[RN-2] requires a card that it drew itself for calls that this machine's ceiling names", async () => {
     const { folder, isOpen, waiting, pending } = open();
     await isOpen('here');
     const ceiling = join(fixture.folder, 'config/countersign/ceiling.json');
@@ -216,7 +216,7 @@ describe('[RN-10] a folder of the window', () => {
     }
   });
 
-  it('ends at once while a server does not answer, and then tells nothing', async () => {
+  it('ends at once while the server does not respond, and reports nothing afterwards', async () => {
     let asked = () => {};
     const isAsked = new Promise<void>((resolve) => {
       asked = resolve;
@@ -240,7 +240,7 @@ describe('[RN-10] a folder of the window', () => {
     expect([onState.mock.calls.length, unauthenticated.mock.calls.length]).toEqual([0, 0]);
   }, 4_000);
 
-  it('[TL-3] does not run with a setting that makes no sense, and names it', async () => {
+  it('[TL-3] does not run with an invalid setting, and names it', async () => {
     const { folder } = open({ settings: { commandTimeoutMs: 5, entriesMax: null } });
     await vi.waitFor(
       () =>
@@ -252,7 +252,7 @@ describe('[RN-10] a folder of the window', () => {
     );
   });
 
-  it('says why it cannot be one', async () => {
+  it('says why it cannot be the runner', async () => {
     expect(open({ folder: join(fixture.folder, 'missing') }).folder.state).toMatchObject({
       status: 'failed',
     });
@@ -269,7 +269,7 @@ describe('[RN-10] a folder of the window', () => {
     writeFileSync(settings, '{"version": 1}');
   });
 
-  it('tries again at once when the person asks for it, and starts the back-off anew', async () => {
+  it('retries at once when the person asks for it, and resets the back-off', async () => {
     const { ApiError } = await import('@countersign/client');
     const nowhere = { ...account, client: { ...account.client } };
     let tries = 0;
@@ -289,11 +289,11 @@ describe('[RN-10] a folder of the window', () => {
     Object.assign(nowhere.client, { listProjects: account.client.listProjects });
     folder.retryNow();
     await vi.waitFor(() => expect(folder.state.status).toBe('open'), within);
-    folder.retryNow(); // changes nothing
+    folder.retryNow(); // has no effect on an open connection
     expect(folder.state.status).toBe('open');
   });
 
-  it('tries again while the server is away, and tells when the sign-in has ended', async () => {
+  it('retries while the server is unreachable, and reports an expired sign-in', async () => {
     const nowhere = { ...account, client: { ...account.client } };
     const { ApiError } = await import('@countersign/client');
     let answer: () => never = () => {

@@ -9,7 +9,7 @@ import {
   type StreamState,
   systemClock,
 } from '@countersign/client';
-import { type CountersignEvent, makeVisible } from '@countersign/protocol';
+import { type CountersignEvent, makeVisible, messageOf } from '@countersign/protocol';
 import { RunnerSession } from '@countersign/runner-client';
 import {
   type ApprovalRequest,
@@ -122,7 +122,7 @@ export class FolderRunner {
         ...(ripgrep !== undefined && { ripgrep }),
       });
     } catch (error) {
-      this.#enter({ status: 'failed', problem: messageOf(error) });
+      this.#enter({ status: 'failed', problem: visibleMessage(error) });
       return;
     }
     this.#working = this.#connect(this.#workspace);
@@ -173,11 +173,11 @@ export class FolderRunner {
         if (this.#ended.signal.aborted) return;
         if (error instanceof ApiError && error.status === 401) return this.#unauthenticated(error);
         if (!(error instanceof ApiError) || !error.isRetryable)
-          return this.#enter({ status: 'failed', problem: messageOf(error) });
+          return this.#enter({ status: 'failed', problem: visibleMessage(error) });
         const pauseMs = this.#pauseMs;
         this.#pauseMs = Math.min(2 * pauseMs, longestPauseMs);
         this.#pause = new AbortController();
-        this.#enter({ status: 'waiting', problem: messageOf(error), retryInMs: pauseMs });
+        this.#enter({ status: 'waiting', problem: visibleMessage(error), retryInMs: pauseMs });
         const signal = AbortSignal.any([this.#pause.signal, this.#ended.signal]);
         await pause(pauseMs, undefined, { signal }).catch(() => {});
       }
@@ -229,7 +229,7 @@ export class FolderRunner {
       if (mayRun === true) session.start();
       session.listen();
     } catch (error) {
-      this.#enter({ status: 'failed', problem: messageOf(error) });
+      this.#enter({ status: 'failed', problem: visibleMessage(error) });
     }
   }
 
@@ -250,16 +250,16 @@ export class FolderRunner {
       this.#enter({ status: 'open', runs: this.#runs });
     } else if (state.status === 'waiting') {
       const { error, retryInMs } = state;
-      this.#enter({ status: 'waiting', problem: messageOf(error), retryInMs });
+      this.#enter({ status: 'waiting', problem: visibleMessage(error), retryInMs });
     } else if (state.status === 'connecting') {
       if (this.#state.status !== 'waiting') this.#enter({ status: 'connecting' });
     } else if (state.why === 'unauthenticated') this.#unauthenticated(state.error);
-    else if (state.why === 'refused') this.#enter({ status: 'failed', problem: messageOf(state.error) });
+    else if (state.why === 'refused') this.#enter({ status: 'failed', problem: visibleMessage(state.error) });
   }
 
   #unauthenticated(error: ApiError): void {
     if (this.#ended.signal.aborted) return; // disposing revoked the token
-    this.#enter({ status: 'failed', problem: messageOf(error) });
+    this.#enter({ status: 'failed', problem: visibleMessage(error) });
     this.#options.onUnauthenticated();
   }
 
@@ -270,5 +270,4 @@ export class FolderRunner {
   }
 }
 
-const messageOf = (error: unknown): string =>
-  makeVisible(error instanceof Error ? error.message : String(error));
+const visibleMessage = (error: unknown): string => makeVisible(messageOf(error));

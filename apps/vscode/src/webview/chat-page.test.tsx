@@ -123,7 +123,7 @@ describe('the chat in the side bar', () => {
     await vi.waitFor(isSaid, 10_000);
   });
 
-  it('[UI-2] offers to connect at once and to start a server, and starts the back-off anew', async () => {
+  it('[UI-2] offers to connect at once and to start a server, and resets the back-off', async () => {
     let tries = 0;
     const away: typeof fetch = async (input, init) => {
       if (!String(input).includes('/stream')) return answers(input, init);
@@ -262,8 +262,8 @@ describe('the chat in the side bar', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Run again' }));
     await vi.waitFor(() => expect(posted).toMatchObject([{ id: 1 }, { id: 2 }]));
     const refused = { success: false, status: 400, code: 'COMMAND_NOT_ALLOWED', error: 'Not this one.' };
-    toolRequests.receive({ type: 'TOOL_RESULT', id: 1, answer }); // was answered already
-    toolRequests.receive({ type: 'TOOL_RESULT', answer }); // belongs to nobody
+    toolRequests.receive({ type: 'TOOL_RESULT', id: 1, answer }); // the id of an answered request
+    toolRequests.receive({ type: 'TOOL_RESULT', answer }); // without an id
     toolRequests.receive({ type: 'TOOL_RESULT', id: 2, answer: refused });
     expect((await screen.findByRole('alert')).textContent).toBe('Not this one.');
 

@@ -3,7 +3,6 @@ import { type Client, createClient } from '@countersign/client';
 import {
   Button,
   CallDetail,
-  CardsAboveInput,
   ChatBar,
   ChatScreen,
   type ComposerInserts,
@@ -195,51 +194,49 @@ function OpenChat(props: OpenChatProps) {
     <QueryClientProvider client={queries}>
       <LiveProvider value={live}>
         <HostEditorProvider value={hostEditor}>
-          <CardsAboveInput value={true}>
-            <EventSync />
-            <Shortcuts isHelpOpen={isHelpOpen} onHelp={setHelpOpen} />
-            <main className="editor-chat">
-              <ErrorBoundary key={at.screen}>
-                {at.screen === 'history' && at.toolId !== null ? (
-                  <div className="editor-detail">
-                    <CallDetail key={at.toolId} toolId={at.toolId} />
-                  </div>
-                ) : (
-                  <>
-                    {/* Always visible, because calls run in the chosen folder. */}
-                    {projects.length > 1 && (
-                      <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
-                    )}
-                    <ChatBar key={sessionId}>
-                      <SessionList projectId={project.project_id} current={sessionId} />
-                    </ChatBar>
-                    <ConnectionBanner onRetry={() => post({ type: 'command', command: 'retryNow' })}>
-                      <Button
-                        look="small"
-                        onClick={() => post({ type: 'command', command: 'startLocalServer' })}
-                      >
-                        {words.chat.startServer}
-                      </Button>
-                    </ConnectionBanner>
-                    <Suspense fallback={<LoadingState />}>
-                      <ChatScreen
-                        projectId={project.project_id}
-                        sessionId={sessionId}
-                        toolId={at.screen === 'chat' ? at.toolId : null}
-                        firstMessage={null}
-                        runnerAdvice={
-                          project.whyNoRunner && (
-                            <RunnerAdvice why={project.whyNoRunner} words={words} post={post} />
-                          )
-                        }
-                        onSession={(begun) => location.go(links.chat(begun ?? undefined))}
-                      />
-                    </Suspense>
-                  </>
-                )}
-              </ErrorBoundary>
-            </main>
-          </CardsAboveInput>
+          <EventSync />
+          <Shortcuts isHelpOpen={isHelpOpen} onHelp={setHelpOpen} />
+          <main className="editor-chat">
+            <ErrorBoundary key={at.screen}>
+              {at.screen === 'history' && at.toolId !== null ? (
+                <div className="editor-detail">
+                  <CallDetail key={at.toolId} toolId={at.toolId} />
+                </div>
+              ) : (
+                <>
+                  {/* Always visible, because calls run in the chosen folder. */}
+                  {projects.length > 1 && (
+                    <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
+                  )}
+                  <ChatBar key={sessionId}>
+                    <SessionList projectId={project.project_id} current={sessionId} />
+                  </ChatBar>
+                  <ConnectionBanner onRetry={() => post({ type: 'command', command: 'retryNow' })}>
+                    <Button
+                      look="small"
+                      onClick={() => post({ type: 'command', command: 'startLocalServer' })}
+                    >
+                      {words.chat.startServer}
+                    </Button>
+                  </ConnectionBanner>
+                  <Suspense fallback={<LoadingState />}>
+                    <ChatScreen
+                      projectId={project.project_id}
+                      sessionId={sessionId}
+                      toolId={at.screen === 'chat' ? at.toolId : null}
+                      firstMessage={null}
+                      runnerAdvice={
+                        project.whyNoRunner && (
+                          <RunnerAdvice why={project.whyNoRunner} words={words} post={post} />
+                        )
+                      }
+                      onSession={(begun) => location.go(links.chat(begun ?? undefined))}
+                    />
+                  </Suspense>
+                </>
+              )}
+            </ErrorBoundary>
+          </main>
         </HostEditorProvider>
       </LiveProvider>
     </QueryClientProvider>

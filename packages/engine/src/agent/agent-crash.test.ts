@@ -66,7 +66,7 @@ describe('a crash at a labelled point', () => {
     ),
   );
 
-  it.each(moments)('[AG-2] at %s, time %i: the run goes on where it was', async (point, pass) => {
+  it.each(moments)('[AG-2] killed at %s, time %i: the run continues where it was', async (point, pass) => {
     const model = script();
     const agent = await AgentFixture.open({ model });
     agent.node.die();
@@ -162,7 +162,7 @@ describe('a crash around a commit', () => {
     await expectWholeStory(agent, runId, model);
   });
 
-  it('[AP-5] a rejection that came while nobody was there reaches the model with its words', async () => {
+  it('[AP-5] a rejection that arrived while no server was running reaches the model with its message', async () => {
     const model = new ScriptedModel([
       [toolCall('write_file', { path: 'c.md', content: 'x' })],
       ['Then not.'],
@@ -260,7 +260,7 @@ describe('leases', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it('[AG-2] a node that was thought dead leaves the calls alone that the next one waits for', async () => {
+  it('[AG-2] a node that was thought dead does not touch the calls that the next one waits for', async () => {
     let wakeUp = () => {};
     const sleep = new Promise<void>((resolve) => {
       wakeUp = resolve;
@@ -428,7 +428,7 @@ it('[AG-2] a disk that is full ends no run, however long: it goes on when there 
   const agent = await AgentFixture.open({ model });
   agent.node.die();
   let refused = 0;
-  // The large answer does not fit, while there is room for the small things that are written in between.
+  // The disk has no room for the large answer, but still for the small writes in between.
   await agent.startNode({
     reached: (point) => {
       if (point !== 'model.answered' || refused === 10) return;

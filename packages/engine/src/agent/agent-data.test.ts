@@ -77,7 +77,7 @@ describe('what the model is given', () => {
     });
   });
 
-  it('[TL-3] cuts long texts, and leaves out what is no text', async () => {
+  it('[TL-3] cuts long texts, and leaves out binary content', async () => {
     const model = new ScriptedModel([[read, toolCall('read_file', { path: 'a.png' }, 'call_1')], ['Long.']]);
     const agent = await AgentFixture.open({
       model,
@@ -151,7 +151,7 @@ describe('a result that came late', () => {
       },
     });
     await agent.say('Write it.');
-    // The runner is not heard of for 30 s while it works.
+    // The server hears nothing from the runner for 30 s while it works.
     await agent.loseRunner();
     arrive();
     await agent.clock.advance(1000);

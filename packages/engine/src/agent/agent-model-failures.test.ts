@@ -44,7 +44,7 @@ describe('a model that fails', () => {
     expect(model.requests).toHaveLength(4);
   });
 
-  it('[AG-1] for good is not asked again', async () => {
+  it('[AG-1] permanently is not called again', async () => {
     const wrongKey = new ModelError('the key is not valid', { retryable: false });
     const model = new ScriptedModel([[wrongKey]]);
     const agent = await AgentFixture.open({ model });
@@ -122,7 +122,7 @@ describe('a model that fails', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it('[AG-1] and is cut off: the answer says so, and half a call is no call', async () => {
+  it('[AG-1] and is cut off: the answer says so, and an incomplete call is not made', async () => {
     const length = { type: 'finish', reason: 'length' } as const;
     const model = new ScriptedModel([
       ['Half an ans', length],
@@ -138,7 +138,7 @@ describe('a model that fails', () => {
     });
   });
 
-  it('[AG-1] by never ending: its answer is cut off, and it is told', async () => {
+  it('[AG-1] by never ending: its answer is cut off, with a note', async () => {
     let left = false;
     const model: Model = {
       name: 'endless',

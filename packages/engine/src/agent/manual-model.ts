@@ -1,4 +1,4 @@
-import { CountersignError, callFromLine, fenced, modelResultSchema } from '@countersign/protocol';
+import { CountersignError, callFromLine, fenced, readModelResult } from '@countersign/protocol';
 import type { Json, JsonObject } from '../rows.ts';
 import type { Model, ModelMessage, ModelPart, ModelRequest, OfferedTool } from './model.ts';
 
@@ -125,7 +125,8 @@ function summarise(step: readonly ModelMessage[]): string {
 }
 
 function summaryOf(toolName: string, content: string): string {
-  const result = modelResultSchema.safeParse(parseData(content)).data;
+  // The result is between the two lines that delimit it.
+  const result = readModelResult(content.slice(content.indexOf('\n') + 1, content.lastIndexOf('\n')));
   if (!result) return `${toolName}: done.`;
   switch (result.status) {
     case 'success': {
@@ -143,16 +144,7 @@ function summaryOf(toolName: string, content: string): string {
   }
 }
 
-/** The JSON between the two lines that delimit it. */
-function parseData(content: string): unknown {
-  try {
-    return JSON.parse(content.slice(content.indexOf('\n') + 1, content.lastIndexOf('\n')));
-  } catch {
-    return undefined;
-  }
-}
-
-/** The parts of a result that a person wants to see first; what tools and files say is no Markdown of ours. */
+/** The most useful parts of a result. Text from tools and files is quoted, so that it is not rendered as Markdown. */
 function describe(result: Json): string {
   if (result === null || typeof result !== 'object' || Array.isArray(result)) return quoted(asText(result));
   const fields = result as Record<string, Json>;

@@ -152,7 +152,7 @@ describe('a message that waits', () => {
     ]);
   });
 
-  it('[RE-3] is not there for anybody else, nor in another project', async () => {
+  it('[RE-3] is not found by another person or in another project', async () => {
     const { agent } = await working([[test]]);
     await agent.say('Test it.');
     const { message_id } = await send(agent, 'Use tabs.', 'queue');

@@ -1,4 +1,10 @@
-import { isWithinJsonLimits, type JsonValue, jsonValueSchema, type Message } from '@countersign/protocol';
+import {
+  isWithinJsonLimits,
+  type JsonValue,
+  jsonValueSchema,
+  type Message,
+  piecesOf,
+} from '@countersign/protocol';
 import { type EventData, fits, isoTime, makeEvent, type ServerEvent } from '../record/announcements.ts';
 import type { Json, JsonObject, MessageRow, RunRow } from '../rows.ts';
 import { type ModelMessage, type ModelPart, UnparsableParams } from './model.ts';
@@ -62,26 +68,19 @@ const MAX_DELTA = 8_000;
 
 /** The events for a text that was added to a message at `offset`. */
 export function deltaEvents(place: RunPlace, messageId: string, offset: number, text: string): ServerEvent[] {
-  const events: ServerEvent[] = [];
-  for (let start = 0; start < text.length; ) {
-    let end = Math.min(start + MAX_DELTA, text.length);
-    // Do not split a surrogate pair.
-    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
-    events.push(
-      makeEvent('message.delta', {
-        project_id: place.projectId,
-        session_id: place.sessionId,
-        message_id: messageId,
-        offset: offset + start,
-        text: text.slice(start, end),
-      }),
-    );
-    start = end;
-  }
-  return events;
+  let end = offset;
+  return [...piecesOf(text, MAX_DELTA)].map((piece) => {
+    const start = end;
+    end += piece.length;
+    return makeEvent('message.delta', {
+      project_id: place.projectId,
+      session_id: place.sessionId,
+      message_id: messageId,
+      offset: start,
+      text: piece,
+    });
+  });
 }
-
-const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
 /** Leaves out what is too large for an event; clients fetch it with the message (EV-2). */
 function fit(data: EventData<'message.created'>): EventData<'message.created'> {

@@ -1,3 +1,4 @@
+import { messageOf } from '@countersign/protocol';
 import type { Bus } from '../store.ts';
 import { type Clock, orAborted, pause } from '../waiting.ts';
 import type { HeldRun } from './held-run.ts';
@@ -160,7 +161,7 @@ async function* partsOf(
 /** An unknown failure is usually a broken connection, so it is worth a retry. */
 function asModelError(error: unknown): ModelError {
   if (error instanceof ModelError) return error;
-  const problem = error instanceof Error ? error.message : String(error);
+  const problem = messageOf(error);
   return new ModelError(problem || 'the connection broke', { retryable: true, cause: error });
 }
 

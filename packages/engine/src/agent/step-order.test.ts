@@ -48,7 +48,7 @@ describe('[EX-4] orderOfStep', () => {
     ['git_commit', { message: 'm', files: ['.'] }],
     ['git_push', {}],
     ['git_branch', { name: 'b', create: true }],
-  ])('takes %s %j for writing anywhere: it waits for writes, and all wait for it', (tool, params) => {
+  ])('treats %s %j as writing anywhere: it waits for writes, and all wait for it', (tool, params) => {
     expect(order(write('src/a.md'), [tool, params], write('out/x.md'), run('test'))).toEqual([
       [],
       [0],

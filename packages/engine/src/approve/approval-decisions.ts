@@ -1,12 +1,5 @@
 import { isReadOnly, isRefused, type ToolCallPolicy } from '@countersign/policy';
-import {
-  describeCall,
-  type ErrorCode,
-  higherRisk,
-  type RequestBody,
-  type RiskLevel,
-  riskLevels,
-} from '@countersign/protocol';
+import { describeCall, type ErrorCode, higherRisk, isAbove, type RequestBody } from '@countersign/protocol';
 import type { EngineParts } from '../engine-parts.ts';
 import { newId } from '../ids.ts';
 import { announceCall, sizeOf } from '../record/announcements.ts';
@@ -285,5 +278,3 @@ export function* wholePayload(tx: Transaction, toolId: string): Unit<PayloadRow>
   if (!payload) throw notFound('approval');
   return payload;
 }
-
-const isAbove = (a: RiskLevel, b: RiskLevel): boolean => riskLevels.indexOf(a) > riskLevels.indexOf(b);

@@ -55,7 +55,7 @@ export function scopesOffered(policy: ToolCallPolicy, decision: PolicyDecision):
       warning: 'It is saved in your policy and counts in every session, in all of your projects.',
     });
   }
-  // A grant of everything would not cover another host, nor this one (reachesFurther in packages/policy).
+  // A grant for everything does not cover hosts (reachesFurther in packages/policy), so do not offer it.
   if (decision.call?.tool === 'reach_host') return offered;
   offered.push({
     scope: 'session',

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 const setRules = (...rules: PolicyRule[]) => fixture.engine.policies.replace('ada', { version: 1, rules });
 
-/** The call was denied: nobody is asked, nothing was signalled again, and everybody is told why. */
+/** The policy denied the call: the person is not asked, the runner is not signalled, and both learn why. */
 async function expectDenied(toolId: string): Promise<void> {
   const why = expect.stringContaining('not today');
   expect(await fixture.execution(toolId)).toMatchObject({
@@ -116,7 +116,7 @@ it('[RK-5] [EX-7] a runner that comes back is not told of its call that is denie
   expect(await fixture.execution(id)).toMatchObject({ status: 'failed', error_type: 'DENIED_BY_POLICY' });
 });
 
-it('[RK-5] a plain client, which claims nothing, is not given what is denied now', async () => {
+it('[RK-5] a plain client, which makes no claim, does not get a call that is denied now', async () => {
   const plainOnly = await EngineFixture.open();
   const { id, approval_id } = await plainOnly.submit('write_file', write);
   await plainOnly.approve(approval_id);
@@ -127,7 +127,7 @@ it('[RK-5] a plain client, which claims nothing, is not given what is denied now
   expect(await plainOnly.execution(id)).toMatchObject({ status: 'failed', error_type: 'DENIED_BY_POLICY' });
 });
 
-it('[RK-5] a rule that asks, and came since, asks about what ran unasked and leaves what a person approved', async () => {
+it('[RK-5] a new ask rule asks about calls that would run unasked, but not about calls that a person approved', async () => {
   const allowing: PolicyRule = { id: 'tests', effect: 'allow', tool: 'execute_command', command: 'npm test' };
   await setRules(allowing);
   const byRule = await fixture.submit('execute_command', npmTest);
@@ -218,7 +218,7 @@ describe('[RK-5] [VA-8] a runner that does not know path_rules', () => {
     });
   });
 
-  it('is not given it after an approval either, and one that knows them is', async () => {
+  it('does not get the call after an approval either; a runner that knows them gets it', async () => {
     const old = await fixture.listen({ runnerId: 'runner-1' });
     const { id, approval_id } = await fixture.submit('write_file', write);
     await fixture.preview(approval_id);
@@ -240,7 +240,7 @@ describe('[RK-5] [VA-8] a runner that does not know path_rules', () => {
     expect(await fixture.execution(id)).toMatchObject({ status: 'approved', runner_id: null });
   });
 
-  it('nor is a plain client, which says of nothing that it knows it', async () => {
+  it('a plain client, which declares no capabilities, does not get it either', async () => {
     const plainOnly = await EngineFixture.open();
     await plainOnly.engine.policies.replace('ada', { version: 1, rules: [rule] });
     const plain = await plainOnly.listen();

@@ -5,7 +5,7 @@ import {
   parseGlob,
   type ToolCallPolicy,
 } from '@countersign/policy';
-import { type PolicyRule, type RiskLevel, riskLevels, ruleWithoutExamples } from '@countersign/protocol';
+import { isAbove, type PolicyRule, ruleWithoutExamples } from '@countersign/protocol';
 import type { Signals } from '../dispatch/signals.ts';
 import type { Caller } from '../record/call-request.ts';
 import type { ApprovalRow, GrantRow } from '../rows.ts';
@@ -107,7 +107,7 @@ function coveringNow(
 ): Covering | undefined {
   const { verdict, askedBy } = decision;
   if (isRefused(verdict)) return undefined;
-  const allowing = rulesOf(decision).filter(({ max_risk }) => isAtMost(risk_level, max_risk ?? 'MEDIUM'));
+  const allowing = rulesOf(decision).filter(({ max_risk }) => !isAbove(risk_level, max_risk ?? 'MEDIUM'));
   const covering =
     decision.allowedBy && allowing.length === rulesOf(decision).length
       ? { grants: [], rules: allowing }
@@ -127,6 +127,3 @@ function coveringNow(
 
 const rulesOf = ({ allowedBy, allowedWith = [] }: PolicyDecision): readonly PolicyRule[] =>
   allowedBy ? [allowedBy, ...allowedWith] : [];
-
-const isAtMost = (risk: RiskLevel, most: RiskLevel): boolean =>
-  riskLevels.indexOf(risk) <= riskLevels.indexOf(most);

@@ -69,7 +69,7 @@ it('[AP-8] a second preview of a higher risk is a new thing to look at', async (
 });
 
 describe('[AP-3] at start', () => {
-  it('[AP-10] the grace of what had run out is announced, to whoever resumes as well', async () => {
+  it('[AP-10] announces the grace of an overdue request, also to a stream that resumes', async () => {
     const { approval_id } = await write();
     await fixture.clock.advance(1);
     const lastEventId = runner.ids().at(-1) as number;

@@ -21,7 +21,8 @@ beforeEach(async () => {
 const switchTo = (mode: SessionMode) => fixture.engine.modes.change(fixture.person, 'session-1', { mode });
 const write = (path: string) => fixture.submit('write_file', { path, content: 'x' });
 const grants = () => fixture.store.read((tx) => tx.grantsOf('ada'));
-const audited = async () => (await fixture.store.read((tx) => tx.audit('ada', 0, 1000))).slice(1); // the runner's connection comes first
+// Without the first row, which records the runner's connection.
+const audited = async () => (await fixture.store.read((tx) => tx.audit('ada', 0, 1000))).slice(1);
 
 const changes: readonly [string, Record<string, string>][] = [
   ['write_file', { path: 'src/new.ts', content: 'x' }],
@@ -253,7 +254,7 @@ describe('read only', () => {
     expect((await fixture.execution(id)).status).toBe('awaiting_approval');
   });
 
-  it('[AG-4] [AP-11] offers the model what reads, and tells it why there is no more', async () => {
+  it('[AG-4] [AP-11] offers the model only tools that read, and tells it why', async () => {
     const model = new ScriptedModel([
       [toolCall('write_file', { path: 'a.md', content: 'x' })],
       ['It should say x.'],
@@ -309,7 +310,7 @@ describe('the switch', () => {
     expect((await grants()).map(({ revoked_at }) => revoked_at)).toEqual([null]);
   });
 
-  it('[RE-3] is not there for anybody else, nor with a token of another project', async () => {
+  it('[RE-3] is not found by another person or with a token of another project', async () => {
     const { modes } = fixture.engine;
     for (const other of [
       { ...fixture.person, userId: 'eve' },

@@ -1,7 +1,7 @@
 /**
- * Twenty sessions of an agent at work, as recorded sessions go: it looks around, changes files, builds and tests until all is
- * green, and commits. One call a line: `read`, `write` and `edit` with a path; any
- * other line is a shell line. `questions` is how often the person is asked in the mode Ask.
+ * Twenty typical sessions of an agent at work: it looks around, changes files, builds and tests until all is green, and
+ * commits. One call per line: `read`, `write` and `edit` with a path; any other line is a shell line. `questions` is
+ * how often the person is asked in the mode Ask.
  */
 export interface SessionOfWork {
   readonly name: string;

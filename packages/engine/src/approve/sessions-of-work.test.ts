@@ -18,8 +18,8 @@ function callOf(line: string): { readonly tool: string; readonly params: JsonObj
 }
 
 /**
- * What a person at work ticks: the changes of a folder, and the widest pattern of each command, for this session. They approve
- * once what is HIGH, and what offers nothing of its own. They never choose "everything".
+ * The offer that a typical person ticks for this session: changes in a folder, or the widest pattern of a command.
+ * Undefined to approve only once: for HIGH calls, and where nothing fits. Never "everything".
  */
 function chosen(risk: string, offers: readonly OfferedScope[]): OfferedScope | undefined {
   if (risk === 'HIGH') return undefined;

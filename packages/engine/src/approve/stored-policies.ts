@@ -259,7 +259,10 @@ export class StoredPolicies {
 const hasRules = ({ rules, programs = [], sensitive_paths = [] }: PolicyFile): boolean =>
   rules.length + programs.length + sensitive_paths.length > 0;
 
-/** The policy file of the machine that executes, unless it is the one that holds the person's rules here too. */
+/**
+ * The policy of the runner's machine. Undefined if it has none, or if it is the file that this server itself keeps the
+ * person's rules in.
+ */
 function machinePolicy({ policy }: MachinePolicy, kept: PolicyFile): LoadedPolicy | undefined {
   if (!policy || canonicalJson(policy) === canonicalJson(policyWithoutExamples(kept))) return undefined;
   const rules = policy.rules.map((rule) => ({ ...rule, id: machineRuleId(rule.id) }));

@@ -54,7 +54,7 @@ it.each([
 describe('[RK-5] the deny rules of a person stand', () => {
   const deny = { id: 'deny', effect: 'deny', tool: '*', path: 'private/**' } as const;
 
-  it('whatever file name "always" was said of', async () => {
+  it('for any file name that "always" was chosen for', async () => {
     await fixture.engine.policies.replace('ada', { version: 1, rules: [deny] });
     expect(await approveWider('{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}.md', 'always')).toBe('ok');
     expect(await read('private/x.txt')).toBe('DENIED_BY_POLICY');
@@ -136,7 +136,7 @@ describe('[AP-4] "changes under src/"', () => {
     expect((await write('src/a.ts')).status).toBe('awaiting_approval');
   });
 
-  it('is "deleting files under src/" where a file is to be deleted, and covers nothing else', async () => {
+  it('is "deleting files under src/" for a call that deletes, and covers nothing else', async () => {
     const { approval_id } = await fixture.submit('delete_file', { path: 'src/a.ts' });
     const { offered_scopes } = await runner.last('tool.approval_request');
     const offer = offered_scopes.find(({ label }) => label === 'Deleting files under src/ in this session');

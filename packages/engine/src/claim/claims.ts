@@ -17,7 +17,7 @@ import { asApproved, endCall, grantIdsOf, ownExecution, transition } from '../re
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
-import { requireGivenTo } from './runner-bindings.ts';
+import { claimRefused, requireGivenTo } from './runner-bindings.ts';
 
 type ClaimBody = RequestBody<'startExecution'>;
 
@@ -46,10 +46,10 @@ export function* claimCall(
     requireSameClaim(execution, input);
     return execution.cancel_requested ? yield* endUnstarted(tx, execution, now) : { execution };
   }
-  if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
-  if (attempt !== execution.attempt) throw refused('this attempt is over');
+  if (execution.status !== 'approved') throw claimRefused(`it is ${execution.status}`);
+  if (attempt !== execution.attempt) throw claimRefused('this attempt is over');
   if (execution.runner_id === null && input.runner_id !== undefined)
-    throw refused('it was not given to this runner');
+    throw claimRefused('it was not given to this runner');
   yield* requireGivenTo(tx, execution, input, runners);
   if (execution.cancel_requested) return yield* endUnstarted(tx, execution, now);
   if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
@@ -77,7 +77,7 @@ function* endUnstarted(tx: Transaction, execution: ExecutionRow, now: number): U
   yield* tx.update('tool_executions', execution.id, { started_at: null });
   const unstarted = { ...execution, started_at: null };
   const ended = yield* endCall(tx, unstarted, 'cancelled', error, now, 'call.cancelled');
-  return { refusal: refused('it was cancelled'), asked: undefined, ended };
+  return { refusal: claimRefused('it was cancelled'), asked: undefined, ended };
 }
 
 /** Returns what changed since the approval, if the person must be asked again because of it. */
@@ -129,8 +129,6 @@ const isRepeated = (execution: ExecutionRow, input: ClaimBody, attempt: number):
 /** Only the program that made a claim may repeat it, with the same digest. Otherwise the call could run twice. */
 function requireSameClaim(execution: ExecutionRow, input: ClaimBody): void {
   if (execution.claimed_by !== (input.instance ?? null))
-    throw refused('another program with the id of this runner has it');
-  if (execution.digest !== input.digest) throw refused('it was claimed with another digest');
+    throw claimRefused('another program with the id of this runner has it');
+  if (execution.digest !== input.digest) throw claimRefused('it was claimed with another digest');
 }
-
-const refused = (problem: string): Refusal => new Refusal('CLAIM_REFUSED', { problem });

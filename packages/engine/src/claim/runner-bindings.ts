@@ -201,4 +201,4 @@ function* runnerOf(tx: Reading, userId: string, runnerId: string) {
   return (yield* tx.runnersOf(userId)).find(({ runner_id }) => runner_id === runnerId);
 }
 
-const claimRefused = (problem: string): Refusal => new Refusal('CLAIM_REFUSED', { problem });
+export const claimRefused = (problem: string): Refusal => new Refusal('CLAIM_REFUSED', { problem });

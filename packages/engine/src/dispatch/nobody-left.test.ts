@@ -41,7 +41,7 @@ describe('after a restart of the server', () => {
     expect(await execution(toolId)).toMatchObject({ status: 'failed', error_type: 'RUNNER_LOST' });
   });
 
-  it('[EX-7] nor is it waited for longer because the clock was set back meanwhile', async () => {
+  it('[EX-7] does not wait longer if the clock was set back meanwhile', async () => {
     const toolId = await started();
     fixture.clock.setBack(3_600_000);
     await fixture.restart();
@@ -51,7 +51,7 @@ describe('after a restart of the server', () => {
     expect(await execution(toolId)).toMatchObject({ status: 'failed', error_type: 'RUNNER_LOST' });
   });
 
-  it('[EX-10] a call that nobody has is not kept longer because the clock was set back', async () => {
+  it('[EX-10] a call without a runner does not wait longer if the clock was set back', async () => {
     const { execution: call } = await fixture.engine.executor.submit(
       fixture.request('read_file', { path: 'a.md' }),
     );
@@ -156,7 +156,7 @@ describe('a report whose acknowledgement was lost', () => {
     expect(runner.all('tool.execution_signal').map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
-  it('[AP-8] that it was stale: the person is asked again once, and what they approve then stands', async () => {
+  it('[AP-8] that it was stale: the person is asked again once, and their new decision stands', async () => {
     const toolId = await started();
     const stale = { code: 'APPROVAL_STALE', message: 'it changed', recoverable: false };
     await report(toolId, { status: 'failed', error: stale, attempt: 1 });

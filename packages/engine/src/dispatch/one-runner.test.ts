@@ -54,7 +54,7 @@ describe('[EX-6] one program is the runner', () => {
     expect([await claim('a copy'), await claim()]).toEqual(['CLAIM_REFUSED', 'CLAIM_REFUSED']);
   });
 
-  it('what a program began that is gone is lost when another one comes in its place', async () => {
+  it('calls that a program began are lost when another program replaces it', async () => {
     const first = await fixture.listen({ runnerId: 'runner-1', instance: 'journal' });
     const id = await approved();
     await fixture.claim(id, { instance: 'journal' });
@@ -119,7 +119,7 @@ describe('[EX-10] a preview comes from a runner of the workspace', () => {
   });
 });
 
-describe('[EX-6] whose call it is reports it', () => {
+describe('[EX-6] only the assigned runner reports a call', () => {
   it('not another runner', async () => {
     await fixture.listen({ runnerId: 'runner-1' });
     const id = await approved();
@@ -140,7 +140,7 @@ describe('[EX-6] whose call it is reports it', () => {
   });
 });
 
-describe('[AP-9] [EX-7] a call that was taken from its runner and that nobody has', () => {
+describe('[AP-9] [EX-7] a call that was taken from its runner and has no other', () => {
   it('is reported by the program that it was taken from, and by no other of the workspace', async () => {
     const other = await fixture.listen({
       runnerId: 'runner-2',

@@ -36,7 +36,7 @@ const reportTools = (store: Store, tools: readonly CustomTool[], runnerId = 'run
   store.write((tx) => storeRunnerReport(tx, 'ada', runnerId, { tools }, store.now()));
 
 describe('[TL-3] the limits of a runner', () => {
-  it('join those of the operator: the stricter are in force for validation and for what is listed', async () => {
+  it('are combined with the operator’s: the stricter ones apply to validation and to the listed tools', async () => {
     const fixture = await EngineFixture.open();
     await fixture.listen({ runnerId: 'runner-1' });
     const { policies } = fixture.engine;
@@ -99,7 +99,7 @@ describe('[RN-8] the tools of a runner', () => {
     expect(await known()).toEqual(['deploy__run']); // reconnecting does not report tools, so the known ones stay
   });
 
-  it('are those of the runner that is there, where there were several', async () => {
+  it('are those of the connected runner, if there were several', async () => {
     await reportTools(fixture.store, [tool('old__tool')]);
     runner.close();
     await fixture.clock.advance(31_000);

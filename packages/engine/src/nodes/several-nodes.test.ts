@@ -107,7 +107,7 @@ describe('a runner that is connected to another node', () => {
     expect(first.ended).toBe(true);
   });
 
-  it('[EX-7] is given up once, and what nodes believed does not count', async () => {
+  it('[EX-7] is given up once, whatever other nodes believed', async () => {
     const runner = await fixture.listen({ runnerId: 'runner-1' });
     const person = await fixture.listen();
     const { id, approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
@@ -209,7 +209,7 @@ it('[EX-10] a call finds a runner that nobody had heard for a while, though its 
 });
 
 describe('a plain listener of another node', () => {
-  it('[EV-3] takes a call that nobody has', async () => {
+  it('[EV-3] takes a call without a runner', async () => {
     const listener = await fixture.listen({ on: other });
     const { id } = await fixture.submit('read_file', { path: 'a.md' });
     await settle();
@@ -227,7 +227,7 @@ describe('a plain listener of another node', () => {
     expect([signals(elsewhere), signals(listener)]).toEqual([[], [id]]);
   });
 
-  it('[EX-10] takes nothing where runners are in use, and the call’s time goes on', async () => {
+  it('[EX-10] takes no call where runners are in use, and the call’s waiting time continues', async () => {
     await fixture.listen({ on: other });
     await fixture.listen({ runnerId: 'runner-1' });
     await fixture.loseRunner('ada', 'runner-1');
@@ -240,7 +240,7 @@ describe('a plain listener of another node', () => {
   });
 });
 
-describe('what a node was to do in time, and died', () => {
+describe('timed tasks of a node that died', () => {
   it('[AP-3] a request expires all the same, once', async () => {
     const person = await fixture.listen();
     const { id } = await submitOn(other, 'write_file', { path: 'a.md', content: 'x' });
@@ -252,7 +252,7 @@ describe('what a node was to do in time, and died', () => {
     expect(person.all('approval.resolved').map(({ status }) => status)).toEqual(['timeout']);
   });
 
-  it('[EX-10] a call that nobody has ends as NO_RUNNER', async () => {
+  it('[EX-10] a call without a runner ends as NO_RUNNER', async () => {
     const { id } = await submitOn(other, 'read_file', { path: 'a.md' });
     die(other);
     await fixture.clock.advance(70_000);
@@ -299,7 +299,7 @@ it('[AP-3] what cannot be ended does not keep the others from it', async () => {
 });
 
 describe('a node that starts', () => {
-  it('[AP-3] where others are, gives nobody more time', async () => {
+  it('[AP-3] does not extend deadlines if other nodes are running', async () => {
     const { id, approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
     await fixture.store.write((tx) =>
       tx.update('approvals', String(approval_id), { deadline_at: fixture.store.now() - 1 }),
@@ -310,7 +310,7 @@ describe('a node that starts', () => {
     third.close();
   });
 
-  it('[AP-3] where others died a moment ago, gives what ran out meanwhile its grace', async () => {
+  it('[AP-3] gives overdue requests their grace if the other nodes died a moment ago', async () => {
     const { id, approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
     die(fixture.engine);
     die(other);
@@ -325,8 +325,8 @@ describe('a node that starts', () => {
     third.close();
   });
 
-  it('[AP-3] [EX-6] [AG-2] does not take the dead for alive because the clock was set back while nobody was there', async () => {
-    await fixture.clock.advance(7_200_000); // they came long before
+  it('[AP-3] [EX-6] [AG-2] does not count dead nodes as alive if the clock was set back while no node was running', async () => {
+    await fixture.clock.advance(7_200_000); // hours after both nodes started
     await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
     const { id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
     const now = fixture.store.now();
@@ -347,7 +347,7 @@ describe('a node that starts', () => {
     third.close();
   });
 
-  it('[EX-6] does not take the living for dead, whose clock stands still until it has been caught up with', async () => {
+  it('[EX-6] does not count a live node as dead while the clock catches up after being set back', async () => {
     await fixture.listen({ runnerId: 'runner-1', instance: 'one' });
     await fixture.store.write((tx) =>
       tx.update('nodes', fixture.engine.node, { seen_at: fixture.store.now() + 3_600_000 }),

@@ -105,7 +105,7 @@ describe('[EX-5] what the runner says of its failure', () => {
     expect(await outcome).toMatchObject({ error: { code: 'EXECUTION_FAILED', recoverable: false } });
   });
 
-  it('that it is hopeless counts, and what the model must change is not repeated', async () => {
+  it('that it is not recoverable is believed, and a call that the model must change is not repeated', async () => {
     for (const [code, recoverable] of [
       ['READ_FAILED', false],
       ['FILE_NOT_FOUND', true],

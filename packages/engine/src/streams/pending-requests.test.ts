@@ -96,7 +96,7 @@ describe('[EV-2] one snapshot per person', () => {
     other.close();
   });
 
-  it('is made anew where the events since then are not kept, or too many', async () => {
+  it('is made again if the events since then were removed or are too many', async () => {
     await ask(3);
     await fixture.listen();
     fixture.bus.deaf = true;
@@ -158,7 +158,7 @@ describe('[EV-2] one snapshot per person', () => {
     expect(told(await fixture.listen({ runnerId: 'r', workspace: '/other' }))).toEqual([c]);
   });
 
-  it('is forgotten when nobody listens any more', async () => {
+  it('is dropped when no stream of the person is open', async () => {
     await ask(3);
     const listener = await fixture.listen();
     listener.close();
@@ -185,7 +185,7 @@ describe('[EV-2] a client that comes while others decide', () => {
   it('misses nothing and gets nothing twice, whenever the decision falls', async () => {
     await ask(160);
     await fixture.listen({ runnerId: 'runner-1' });
-    await fixture.restart(); // with nothing in memory
+    await fixture.restart(); // drops what is in memory
     await fixture.listen({ runnerId: 'runner-1', lastEventId: 0 });
     const ids = await pendingIds();
     let next = 0;
@@ -251,7 +251,7 @@ describe('[PF-2] a large snapshot', () => {
     close();
   });
 
-  it('shares each turn among those who wait, a few pieces at a time', async () => {
+  it('shares each turn of the event loop among all waiting readers, a few pieces at a time', async () => {
     const turns = new EventLoopTurns();
     const order: number[] = [];
     let loops = 0;
@@ -296,7 +296,7 @@ describe('[PF-2] a large snapshot', () => {
     expect(fixture.engine.streams.size).toBe(0);
   });
 
-  it('is kept up to a bound for everybody; what is beyond it is read when it is sent', async () => {
+  it('is cached up to a limit for all people; requests beyond it are read when they are sent', async () => {
     await ask(20);
     const turns = new EventLoopTurns();
     const kept = new PendingRequests(fixture.store, turns, { keptBytes: 6_000 });

@@ -79,7 +79,7 @@ describe('[EV-2] StreamManager', () => {
     expect(listener.ids()).toEqual([1, 2, 3, 4]);
   });
 
-  it('[EV-4] cuts off a client that does not read, and others go on', async () => {
+  it('[EV-4] cuts off a client that does not read; other streams continue', async () => {
     const slow = await fixture.listen();
     const quick = await fixture.listen();
     slow.reads = false;

@@ -53,7 +53,7 @@ describe('[RK-5] a program that the person added does its work', () => {
     expect(decide(line)).toMatchObject({ decision: 'MEDIUM', reasons: [{ rule: 'CMD-ADDED' }] });
   });
 
-  it('[AP-4] but no grant answers for code that stands in the command', () => {
+  it('[AP-4] but no grant covers inline code', () => {
     const needsPerson = (line: string) => {
       const [command, ...args] = splitExample(line);
       return validator.check(command, args).needsPerson;
@@ -66,7 +66,7 @@ describe('[RK-5] a program that the person added does its work', () => {
     ]);
   });
 
-  it('[RK-5] names the files in code that stands in the command', () => {
+  it('[RK-5] lists the files that inline code names', () => {
     expect(validator.check('bash', ['-c', 'cat docs/guide.md > x.txt']).operands).toEqual(
       expect.arrayContaining([
         { path: 'docs/guide.md', use: 'read' },

@@ -120,7 +120,7 @@ describe('[VA-5] arguments are read as each program reads them', () => {
 
 describe('what the person and the runner learn of a command', () => {
   it.each(['git apply x.patch', 'git apply --index x.patch', 'git am x.patch', 'git -C . am x.patch'])(
-    '[AP-8] takes a patch for a script: %s does what is in it',
+    '[AP-8] treats a patch like a script: %s does what is in it',
     (line) => {
       expect(check(line).operands).toContainEqual({ path: 'x.patch', use: 'run' });
     },
@@ -247,7 +247,7 @@ describe('what the person and the runner learn of a command', () => {
     ]);
     expect(check('find . -delete').verdict).toMatchObject({
       code: 'ARGUMENT_REFUSED',
-      message: 'find is refused with -delete: deletes or writes files; use delete_file or write_file.',
+      message: 'find is refused with -delete: deletes or writes files.',
     });
   });
 

@@ -29,7 +29,7 @@ const taskName =
 const commonTask =
   /^(test|build|lint|format|fmt|typecheck|type-check|check|compile|tsc|unit|e2e)([:-][\w:-]+)?$/;
 
-/** What these start is known by the words after them. */
+/** Programs of Node projects. Their arguments show what they run. */
 const nodeTools: readonly HarmlessCommand[] = [
   entry(
     'tsc',

@@ -1,6 +1,6 @@
 import type { CustomTool } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { grantCovers } from '../grant.ts';
+import { grantCovers } from '../grant.test-data.ts';
 import { readPolicyFile } from '../policy-rules.ts';
 import { ToolCallPolicy } from '../tool-call-policy.ts';
 import { customToolsOf } from './assess-custom-call.ts';
@@ -37,7 +37,7 @@ describe('[RN-8] a call of a custom tool', () => {
     expect(call).toEqual({ tool: 'deploy__staging', params: { path: '/etc/passwd' } });
   });
 
-  it('is refused where nobody has that tool, and where its parameters do not fit', () => {
+  it('is refused if no such tool is registered, or if its parameters do not fit', () => {
     const policy = policyWith([tool()]);
     expect(policy.decide('deploy__moon', {}).verdict).toMatchObject({
       decision: 'REJECT',

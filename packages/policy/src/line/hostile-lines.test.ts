@@ -101,7 +101,8 @@ describe('on a hostile disk', () => {
     linkSync(join(outside, 'secret.txt'), join(root, 'docs/second.txt'));
     for (const folder of ['odd', 'node_modules/.bin', '.venv/bin'])
       workspace.apply([{ op: 'dir', path: folder }]);
-    for (const name of ['-o', '--pre=x', '-i', 'a.txt']) writeFileSync(join(root, 'odd', name), '');
+    for (const name of ['-o', '--pre=x', '-i', '-delete', 'a.txt'])
+      writeFileSync(join(root, 'odd', name), '');
     symlinkSync(join(outside, 'secret.txt'), join(root, '.venv/bin/pytest'));
     symlinkSync(join(outside, 'secret.txt'), join(root, 'node_modules/.bin/some-tool'));
     // Interpreters of virtual environments: the system's, one from outside, one in a folder outside, and another
@@ -129,8 +130,10 @@ describe('on a hostile disk', () => {
     ['cd odd && cat -- *', 'LOW'],
     ['cd odd && cat ./*', 'LOW'],
     ['cd odd && cat a*', 'LOW'],
+    ['cd odd && find -- *', 'MEDIUM'],
+    ['cd odd && [ -- -a * ]', 'MEDIUM'],
     ['cat odd/*', 'LOW'],
-    ['cat *', 'LOW'],
+    ['cat R*', 'LOW'],
     ['for f in odd/*; do cat "$f"; done', 'LOW'],
     ['cd odd; for f in *; do cat "$f"; done', 'MEDIUM'],
   ])('[VA-5] a pattern that may become an option: %s', (line, decision) => {
@@ -163,6 +166,26 @@ describe('on a hostile disk', () => {
   });
 
   it.each([
+    ['cat docs/*', 'MEDIUM'],
+    ['cat docs/*.txt | head', 'MEDIUM'],
+    ['cat */link.txt', 'MEDIUM'],
+    ['cat d*s/l*', 'MEDIUM'],
+    ['cat doc?/link.txt', 'MEDIUM'],
+    ['cat out*/secret.txt', 'MEDIUM'],
+    ['ls */', 'MEDIUM'],
+    ['cd docs && cat l*', 'MEDIUM'],
+    ['for f in docs/*; do cat "$f"; done', 'MEDIUM'],
+    ['cat {workspace}/docs/*', 'MEDIUM'],
+    ['cat docs/n*', 'LOW'],
+    ['cat inner/*', 'LOW'],
+    ['cat src/*/*', 'LOW'],
+    ['ls docs', 'LOW'],
+  ])('[VA-1] a pattern that may match a link out of the workspace: %s', (line, decision) => {
+    const filled = workspace.fill(line);
+    expect({ line, decision: decide(filled, lines) }).toEqual({ line, decision });
+  });
+
+  it.each([
     ['cd good && .venv/bin/python -m pytest', 'MEDIUM'],
     ['cd good && .venv/bin/python3 ../src/a.py', 'MEDIUM'],
     ['cd good && .venv/bin/python -c 1', 'HIGH'],
@@ -191,6 +214,8 @@ describe('on a hostile disk', () => {
     'node_modules/.bin/some-tool',
     'npx cowsay',
     'npx not-installed',
+    'npm exec -- not-installed',
+    'npm x not-installed',
   ])('asks twice about a program of the project that is not its own: %s', (line) => {
     expect({ line, decision: decide(line, lines) }).toEqual({ line, decision: 'HIGH' });
   });

@@ -99,6 +99,8 @@ export class LineAssessor {
     if (manual) {
       const notes = new Notes(manual);
       manual.read(texts, notes);
+      if (manual.countsOperands && args.some(({ mayBeSeveral }) => mayBeSeveral))
+        manual.read(asSeveral(args), notes);
       judgement.judge(notes.list);
       if (manual.scriptFirst && takesScriptFromPattern(args)) judgement.raise(rules.patternAsScript, name);
     } else if (added !== undefined) {
@@ -110,16 +112,23 @@ export class LineAssessor {
     for (const variable of command.otherVariables) judgement.raise(rules.givenVariable, variable);
     // For rules on paths (RK-5): a pattern may pick any file of its folder.
     for (const { text, isPattern } of args)
-      if (isPattern) judgement.noteFolder(text.slice(0, text.search(/[*?[]/)).replace(/[^/]*$/, '') || '.');
+      if (isPattern) {
+        judgement.noteFolder(text.slice(0, text.search(/[*?[]/)).replace(/[^/]*$/, '') || '.');
+        if (this.#paths.mayMatchOutside(text, directory)) judgement.raise(rules.patternLeadsOutside, text);
+      }
     if (/^(echo|printf)$/.test(name) && DECISION_PHRASE.test(texts.join(' ')))
       judgement.raise(rules.imitatesDecision);
-    const dashes = args.findIndex(({ text }) => text === '--');
+    const dashes = manual?.ignoresDashes ? -1 : args.findIndex(({ text }) => text === '--');
     for (const { text, isPattern } of dashes < 0 ? args : args.slice(0, dashes))
       if (isPattern && this.#paths.mayMatchOption(text, directory))
         judgement.raise(rules.patternMayBeOption, text);
     return judgement;
   }
 }
+
+/** The words of a call if each file pattern matches three names: enough for a value, an input and an output. */
+const asSeveral = (args: PlainCommand['words']): readonly string[] =>
+  args.flatMap(({ text, mayBeSeveral }) => (mayBeSeveral ? [text, text, text] : [text]));
 
 /** Whether a pattern stands where a program takes its script: before the first operand, or after an option. */
 function takesScriptFromPattern(args: PlainCommand['words']): boolean {
@@ -170,6 +179,8 @@ function readsFolders({ words }: PlainCommand): boolean {
   const [program, ...args] = words;
   const name = program?.text ?? '';
   if (/^(rg|xargs)$/.test(name)) return true;
+  // Two folders, as far as their names tell.
+  if (name === 'diff') return args.some(({ text }) => !text.startsWith('-') && !/\.\w+$/.test(text));
   if (
     /^[ef]?grep$/.test(name) &&
     args.some(({ text }) => /^(-[a-zA-Z]*[rR]|--(dereference-)?recursive)/.test(text))

@@ -16,14 +16,14 @@ import type { PathValidator } from '../path-validator.ts';
 import { hasKnownValue } from '../shell/known-values.ts';
 import { type PlainVariables, type PlainWord, readPlainWord } from './plain-word.ts';
 
-/** One program call of a plain line: every word is known, but for what a pattern matches. */
+/** One program call of a plain line. All its words are known, except for the file names that a pattern matches. */
 export interface PlainCommand {
   readonly words: readonly PlainWord[];
   /** Workspace-relative directories that it may start in: more than one after a `cd` that may have failed. */
   readonly directories: readonly string[];
-  /** Variables that it is given in front of its name. */
+  /** Variables set in front of the program's name: `A=b program`. */
   readonly variables: readonly string[];
-  /** Those that may change what it does: their name is in no table. */
+  /** Variables that are in no table, so they may change what the program does. */
   readonly otherVariables: readonly string[];
   /** Where its standard input comes from. */
   readonly input: 'nothing' | 'pipe' | 'text' | 'file';
@@ -39,7 +39,7 @@ export interface PlainRedirection {
 export interface PlainLine {
   readonly commands: readonly PlainCommand[];
   readonly redirections: readonly PlainRedirection[];
-  /** The line writes text of its own to a file. */
+  /** Whether the line writes text that it contains itself to a file, as `echo text > file` does. */
   readonly writesOwnText: boolean;
 }
 
@@ -143,7 +143,7 @@ class PlainReader {
   #isSurely(command: PipelineNode, from: readonly string[]): boolean {
     if (command.type !== 'Command' || command.name?.text !== 'cd') return false;
     const target = command.args.at(-1);
-    // Without a disk we cannot see that it fails; the runner, which has one, decides again.
+    // Without a disk we cannot see whether `cd` fails. The runner has a disk and decides again.
     const root = this.#paths.check('.');
     if (!root.ok || !root.entry) return true;
     return (
@@ -416,7 +416,7 @@ const EMPTY = plain('');
 
 const isAssignment = (node: PipelineNode): boolean => node.type === 'Command' && node.name === undefined;
 
-/** A name that a line may give to a value of its own: one that no program and no shell reads. */
+/** Whether a line may use this name for a variable of its own, because no program and no shell reads it. */
 const isOwnVariable = (name: string): boolean =>
   (/^[a-z][a-z0-9_]*$/.test(name) && !name.endsWith('_proxy')) ||
   /^([A-Z]|FILE|DIR|NAME|TARGET|SRC|OUT)$/.test(name);
@@ -430,7 +430,7 @@ const PROJECT_VARIABLES =
 const TOOL_VARIABLES =
   /^(NPM|PNPM|YARN|COREPACK|PIP|UV|POETRY|CARGO|RUST\w*|GIT|NODE|PYTHON\w*|PYTEST|GO\w*|BUNDLE|GEM|RUBY\w*|PERL\w*|MAVEN|GRADLE|LD|DYLD|BASH|SSH|JAVA|JDK|DOTNET|NUGET|COMPOSER|HTTPS?|ALL|NO|DOCKER|MAKE\w*|CMAKE|CC|CXX|GCC|LLVM|VITE_NODE|VITEST|JEST|PLAYWRIGHT|ELECTRON|XDG)_/;
 
-/** Turns something on or off, or counts. What it is for, only the project knows. */
+/** Whether a variable is a switch or a number. Only the project knows its meaning. */
 const isSwitch = (name: string, value: string): boolean =>
   /^[A-Z][A-Z0-9]*(_[A-Za-z0-9]+)*$/.test(name) &&
   /^(\d{1,6}|true|false|yes|no|on|off)$/.test(value) &&

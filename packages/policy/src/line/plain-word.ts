@@ -6,6 +6,8 @@ export interface PlainWord {
   readonly text: string;
   /** The word has an unquoted `*`, `?` or `[`: it stands for the names that it matches, or for itself if there are none. */
   readonly isPattern: boolean;
+  /** The pattern is not the value of a variable in quotes, so it may stand for several names. */
+  readonly mayBeSeveral?: true;
   /** The word contains a value that is only known at run time, such as `$?`. That value is a number. */
   readonly hasNumber: boolean;
 }
@@ -61,6 +63,7 @@ class WordReader {
   #at = 0;
   #text = '';
   #isPattern = false;
+  #mayBeSeveral = false;
   #hasNumber = false;
 
   constructor(raw: string, variables: PlainVariables) {
@@ -70,7 +73,12 @@ class WordReader {
 
   read(): PlainWord | undefined {
     while (this.#at < this.#raw.length) if (!this.#readUnquoted()) return undefined;
-    return { text: this.#text, isPattern: this.#isPattern, hasNumber: this.#hasNumber };
+    return {
+      text: this.#text,
+      isPattern: this.#isPattern,
+      hasNumber: this.#hasNumber,
+      ...(this.#mayBeSeveral && { mayBeSeveral: true }),
+    };
   }
 
   /** Returns false if the word is not plain. */
@@ -93,7 +101,7 @@ class WordReader {
       case '?':
       case '[':
         // `[` alone is the program.
-        if (this.#raw !== '[') this.#isPattern = true;
+        if (this.#raw !== '[') this.#isPattern = this.#mayBeSeveral = true;
         break;
       case '~':
         // At the beginning, or after `=` or `:`, it is a home folder; `HEAD~2` is not.

@@ -14,9 +14,20 @@ export const patternMayBeOption: CommandRule = {
   id: 'LINE-2',
   risk: 'MEDIUM',
   why: 'has a file pattern that may match a name with a dash, which the program takes for an option',
+  needsPerson: true,
   // Needs a disk; covered by a test of its own.
   matches: [],
   doesNotMatch: ['cat *', 'cat ./*', 'cat -- *'],
+};
+
+export const patternLeadsOutside: CommandRule = {
+  id: 'LINE-8',
+  risk: 'MEDIUM',
+  why: 'has a file pattern that matches a link out of the workspace',
+  needsPerson: true,
+  // Needs a disk; covered by a test of its own.
+  matches: [],
+  doesNotMatch: ['cat *', 'cat */*', 'ls -d src/*'],
 };
 
 export const patternAsScript: CommandRule = {
@@ -92,6 +103,7 @@ export const readsUnmasked: CommandRule = {
     'find . -type f | xargs cat; make',
     'rg foo; touch a.md',
     'cat *; touch a.md',
+    'diff -N . docs && npm test',
   ],
-  doesNotMatch: ['grep -rn foo .', 'cat a.md && npm test', 'ls -R && npm test'],
+  doesNotMatch: ['diff a.md b.md && npm test', 'grep -rn foo .', 'cat a.md && npm test', 'ls -R && npm test'],
 };

@@ -22,6 +22,12 @@ const unknownProgram: CommandRule = {
     `awk 'function f(x){return x} {print f($1)}' a.txt`,
     'awk \'{print /"/ > "x"}\' a.txt',
     'awk \'BEGIN{f="sys" "tem"; @f("id")}\'',
+    `awk '{ if (1) /"/; print "id" | "sh" } # "}' a.txt`,
+    `awk '{ while (n--) /"/; print 1 > "out" } # "}' a.txt`,
+    `awk '{ exit /"/ } END { print "id" | "sh" } # "}' a.txt`,
+    `awk '{ length /"/; print 1 > "out" } # "}' a.txt`,
+    `awk '{ for (print 1 > "out"; 0; ) ; }' a.txt`,
+    `awk -h 'BEGIN{print > "out"}'`,
   ],
   doesNotMatch: [
     "awk '{print $1}' a.txt",
@@ -37,6 +43,9 @@ const unknownProgram: CommandRule = {
     "awk 'END{print NR}' a.txt",
     "awk -v n=3 'NR==n' a.txt",
     "awk '{if ($3 > 5) print $1}' a.txt",
+    "awk '{if (/foo/) print; else if ($2 > 1) /bar/}' a.txt",
+    "awk '{print ($1 + $2) / 2, length($0) / 2}' a.txt",
+    "awk 'BEGIN{for (i = 9; i > 0; i--) print i / 3}'",
   ],
 };
 
@@ -61,8 +70,9 @@ export const awk: Manual = {
     for (const word of words) if (word.kind !== 'operand') notes.option(word);
     const operands = words.filter((word) => word.kind === 'operand').map(({ text }) => text);
     const [program, ...files] = operands;
-    if (new OptionState(words).wasGiven('--version', '-V', '--help', '-h')) return;
-    if (program === undefined || !isHarmlessProgram(program)) notes.raise(unknownProgram, program);
+    // Some awks ignore `-h` and run the program all the same.
+    const asksHelp = new OptionState(words).wasGiven('--version', '-V', '--help', '-h');
+    if (program === undefined ? !asksHelp : !isHarmlessProgram(program)) notes.raise(unknownProgram, program);
     // `name=value` among the files sets a variable.
     for (const text of files) if (!/^\w+=/.test(text)) notes.pathOrStream(text, 'read');
   },
@@ -74,13 +84,19 @@ const FUNCTIONS =
 const FORBIDDEN_WORDS =
   /system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|function|func\b|@|`|SYMTAB|FUNCTAB/;
 /** After one of these words a slash begins a regular expression. */
-const BEFORE_EXPRESSION = /^(print|printf|return|in|else|do|if|while|case)$/;
+const BEFORE_EXPRESSION = /^(print|printf|in|else|do)$/;
+/** After one of these words, awks read a slash differently. */
+const UNCLEAR_BEFORE_SLASH =
+  /^(length|exit|return|delete|next|nextfile|break|continue|case|default|switch|if|while|for|BEGIN|END)$/;
 
 /** Whether a program writes nothing and starts nothing: no redirection, no pipe, no function but awk's own. */
 function isHarmlessProgram(program: string): boolean {
   if (program.length > 2_000 || FORBIDDEN_WORDS.test(program)) return false;
   let braces = 0;
-  let parentheses = 0;
+  /** For each open parenthesis, whether what it closes is a value, and not the head of `if`, `while` or `for`. */
+  const parentheses: boolean[] = [];
+  /** The word right before the current token. */
+  let wordBefore = '';
   /** Whether the last token is a value, after which a slash divides. */
   let isAfterValue = false;
   for (let at = 0; at < program.length; ) {
@@ -92,12 +108,20 @@ function isHarmlessProgram(program: string): boolean {
     if (/\s/.test(sign)) {
       if (sign === '\n') isAfterValue = false;
       at++;
-    } else if (text !== undefined || number !== undefined) {
+      continue;
+    }
+    const before = wordBefore;
+    wordBefore = name ?? '';
+    if (text !== undefined || number !== undefined) {
       at += (text ?? number ?? '').length;
       isAfterValue = true;
     } else if (name !== undefined) {
       at += name.length;
-      if (/^\s*\(/.test(program.slice(at)) && !FUNCTIONS.test(name)) return false;
+      const next = program.slice(at).trimStart();
+      if (next.startsWith('(') && !FUNCTIONS.test(name)) return false;
+      if (next.startsWith('/') && UNCLEAR_BEFORE_SLASH.test(name)) return false;
+      // The head of a `for` may contain a statement.
+      if (/^printf?$/.test(name) && parentheses.length > 0) return false;
       isAfterValue = !BEFORE_EXPRESSION.test(name);
     } else if (sign === '/' && !isAfterValue) {
       const expression = /^\/(?:[^/\\\n[]|\\[^\n]|\[\^?\]?[^\]\n/]*\])+\//.exec(rest)?.[0];
@@ -113,18 +137,17 @@ function isHarmlessProgram(program: string): boolean {
       isAfterValue = false;
     } else if (sign === '>' || sign === '<') {
       // Outside a pattern and outside parentheses it redirects.
-      if (sign === '>' && braces > 0 && parentheses === 0) return false;
+      if (sign === '>' && braces > 0 && parentheses.length === 0) return false;
       at += rest[1] === '=' ? 2 : 1;
       isAfterValue = false;
     } else if (/[{}()[\],;!=+\-*/%^?:$]/.test(sign)) {
       if (sign === '{') braces++;
       if (sign === '}') braces--;
-      if (sign === '(') parentheses++;
-      if (sign === ')') parentheses--;
-      if (braces < 0 || parentheses < 0) return false;
+      if (sign === '(') parentheses.push(!/^(if|while|for)$/.test(before));
+      if (braces < 0 || (sign === ')' && parentheses.length === 0)) return false;
       at++;
-      isAfterValue = sign === ')' || sign === ']';
+      isAfterValue = sign === ')' ? parentheses.pop() === true : sign === ']';
     } else return false;
   }
-  return braces === 0 && parentheses === 0;
+  return braces === 0 && parentheses.length === 0;
 }

@@ -17,6 +17,8 @@ interface CodeOption {
   readonly commas?: true;
   /** The programs know no abbreviations: `node --test src` is not `--test-reporter src`. */
   readonly inFull?: true;
+  /** Subcommands, as first word, in which the options mean something else. */
+  readonly exceptIn?: RegExp;
   readonly matches: readonly string[];
 }
 
@@ -37,15 +39,22 @@ export const codeOptions: readonly CodeOption[] = [
   { programs: ['rsync'], options: ['-e', '--rsh', '--rsync-path'], matches: ["rsync -e 'rm -rf /' a h:b"] },
   {
     programs: ['git'],
-    options: wordList(`-x --exec --upload-pack --receive-pack --extcmd --tree-filter --index-filter
-      --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter -O --open-files-in-pager -u
-      --setup --sendmail-cmd --to-cmd --cc-cmd --header-cmd --smtp-server --access-hook --httpd`),
+    options: wordList('-x -O -u'),
+    exceptIn:
+      /^(add|branch|cherry-pick|clean|commit|diff|fetch|log|ls-files|pull|push|reset|rm|show|stash|status)$/,
     matches: [
       "git rebase -x 'rm -rf /' main",
-      "git filter-branch --tree-filter 'rm -rf /' HEAD",
       "git clone -u 'rm -rf /' a b",
-      "git send-email --to-cmd='rm -rf /' x",
+      "git clone -u 'rm -rf /' push b",
+      "git -C . grep -O'rm -rf /' a",
     ],
+  },
+  {
+    programs: ['git'],
+    options: wordList(`--exec --upload-pack --receive-pack --extcmd --tree-filter --index-filter
+      --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --open-files-in-pager
+      --setup --sendmail-cmd --to-cmd --cc-cmd --header-cmd --smtp-server --access-hook --httpd`),
+    matches: ["git filter-branch --tree-filter 'rm -rf /' HEAD", "git send-email --to-cmd='rm -rf /' x"],
   },
   { programs: ['split', 'gsplit'], options: ['--filter'], matches: ["split --filter='rm -rf /' f"] },
   {
@@ -137,8 +146,8 @@ export const codeOptions: readonly CodeOption[] = [
 /** The lines that a program's options make it execute. */
 export function codeInOptions(name: string, args: readonly string[]): readonly string[] {
   const found: string[] = [];
-  for (const { programs, options, prefix, commas, inFull } of codeOptions) {
-    if (!programs.includes(name)) continue;
+  for (const { programs, options, prefix, commas, inFull, exceptIn } of codeOptions) {
+    if (!programs.includes(name) || exceptIn?.test(args[0] ?? '')) continue;
     for (const value of valuesAnywhere(args, options, { abbreviations: !inFull })) {
       const code = value.replace(prefix ?? '', '').replace(/\)$/, '');
       found.push(commas ? code.replaceAll(',', ' ') : code);

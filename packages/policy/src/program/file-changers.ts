@@ -135,7 +135,7 @@ export const fileChangers: readonly Manual[] = [
     notes.raise(onlyReads);
     for (const text of operands) if (text !== '/dev/null' && text !== '/dev/stderr') notes.changes(text);
   }),
-  changer('cp', copyTable, [copiesFolder, copiesTree], noteCopies),
+  { ...changer('cp', copyTable, [copiesFolder, copiesTree], noteCopies), countsOperands: true },
   changer('mv', copyTable, [deletes], (operands, notes, state) => {
     notes.raise(deletes, operands.join(' '));
     noteCopies(operands, notes, state);

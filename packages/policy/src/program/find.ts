@@ -6,7 +6,7 @@ import { type CommandRule, onlyReads } from './rules.ts';
 const runsPrograms: CommandRule = {
   id: 'CMD-FIND-1',
   risk: 'REJECT',
-  why: 'starts another program for what it finds; use the output of find, or shell_exec',
+  why: 'starts another program for what it finds',
   matches: [
     'find . -exec rm {} ;',
     "find . -name '*.py' -execdir python3 {} ;",
@@ -19,7 +19,7 @@ const runsPrograms: CommandRule = {
 const writes: CommandRule = {
   id: 'CMD-FIND-2',
   risk: 'REJECT',
-  why: 'deletes or writes files; use delete_file or write_file',
+  why: 'deletes or writes files',
   matches: [
     'find . -delete',
     'find src -fprint files.txt',
@@ -91,6 +91,7 @@ const looksForSecrets: CommandRule = {
 export const find: Manual = {
   names: ['find'],
   onlyReads: true,
+  ignoresDashes: true,
   rules: [runsPrograms, writes, followsLinks, pathsFromFile, looksForSecrets],
   read(args, notes) {
     notes.raise(onlyReads);

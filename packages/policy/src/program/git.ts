@@ -27,14 +27,14 @@ export const git: Manual = {
   read(args, notes) {
     const call = readGit(args);
     const { options, subcommand: name, args: rest } = call;
-    const read = harmlessRead(call);
+    const entry = name === undefined ? undefined : subcommands.get(name);
+    const read = entry && !isFamily(entry) && hasAbbreviation(rest, entry) ? undefined : harmlessRead(call);
     if (!read) notes.raise(rules.usesGit);
     for (const word of options) noteGlobal(word, notes);
     // After -C: which repository git finds depends on the directory.
     if (read) notes.gitRead(read);
     if (name === undefined) return;
     if (!Object.hasOwn(readingSubcommands, name)) notes.gitHooks();
-    const entry = subcommands.get(name);
     if (entry === undefined) {
       notes.raise(rules.unknownSubcommand, name);
       notes.unknownWords(rest);
@@ -44,6 +44,17 @@ export const git: Manual = {
     else noteSubcommand(entry, rest, name, notes);
   },
 };
+
+/** `git grep --no-ind`: a read is recognised by its options as they are in the manual. */
+function hasAbbreviation(args: readonly string[], { options: { long } }: GitSubcommand): boolean {
+  const dashes = args.indexOf('--');
+  return (dashes < 0 ? args : args.slice(0, dashes)).some((word) => {
+    const name = /^--([^=]+)/.exec(word)?.[1];
+    return (
+      name !== undefined && ![name, `no-${name}`, name.replace(/^no-/, '')].some((full) => long.has(full))
+    );
+  });
+}
 
 function noteGlobal(word: OptionWord, notes: Notes): void {
   if (word.kind === 'option' && word.row.names === '-C' && word.value !== undefined) {

@@ -1,5 +1,5 @@
 /**
- * Files that a program executes though no word of the command names them. Callers list those that exist, so that the
+ * Files that a program executes although the command does not name them. Callers list those that exist, so that the
  * digest covers them (AP-8).
  */
 

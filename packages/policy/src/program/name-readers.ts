@@ -89,13 +89,31 @@ const treeTable = optionTable({
     { names: '--fromfile --fromtabfile --fromgitfile', rule: listInFile },
   ],
 });
+
+/** In `tree -Lo 2 out.txt` each letter of a bundle takes its value from the next word that is left. */
+function unbundled(args: readonly string[]): readonly string[] {
+  const words: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] as string;
+    if (word === '--') return [...words, ...args.slice(at)];
+    const letters = /^-([^-].*)$/s.exec(word)?.[1]?.replace(/(?<=L)\d+/g, '');
+    if (letters === undefined) words.push(word);
+    else
+      for (const letter of letters) {
+        words.push(`-${letter}`);
+        if (/[LPITHo]/.test(letter) && at + 1 < args.length) words.push(args[++at] as string);
+      }
+  }
+  return words;
+}
+
 const tree: Manual = {
   names: ['tree'],
   onlyReads: true,
   rules: [],
   read(args, notes) {
     notes.raise(onlyReads);
-    const operands = notes.options(args, treeTable);
+    const operands = notes.options(unbundled(args), treeTable);
     // With --fromfile it prints the lines of its operands.
     const use = args.some((word) => /^--from/.test(word)) ? 'read' : 'name';
     for (const { text } of operands) notes.path(text, use);
@@ -111,6 +129,7 @@ const OPERATOR = /^(=|==|!=|<|>|-(eq|ne|lt|le|gt|ge)|-[ao]|[!()])$/;
 const test: Manual = {
   names: ['test', '['],
   onlyReads: true,
+  ignoresDashes: true,
   rules: [evaluatesName],
   read(args, notes) {
     notes.raise(onlyReads);

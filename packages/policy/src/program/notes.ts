@@ -11,6 +11,10 @@ export interface Manual {
   readonly onlyReads?: true;
   /** The first operand is a script: in a shell line it must be known, not a pattern. */
   readonly scriptFirst?: true;
+  /** The number of operands decides what each one is for. A file pattern, which may stand for several, is read in both ways. */
+  readonly countsOperands?: true;
+  /** A word with a dash is an operator even after `--`. */
+  readonly ignoresDashes?: true;
   /** In shell lines, too, the files of a call come from this manual instead of a guess. */
   readonly inShell?: true;
   /** Every rule that `read` can raise, except the general ones in rules.ts. A test runs their examples. */

@@ -7,7 +7,7 @@ import { UNKNOWN } from './marks.ts';
 import { HIGH_OPTIONS, MEDIUM_OPTIONS, REFUSED_OPTIONS } from './options.test-data.ts';
 import { OptionState, optionTable, parseOptions, readOptions } from './options.ts';
 
-describe('[VA-6] words that only the run knows', () => {
+describe('[VA-6] words that are only known at run time', () => {
   it('counts a dash before such a word as an operand, because it may be anything', () => {
     const { operands, flags } = readOptions([`-${UNKNOWN}`, '-r', `-x${UNKNOWN}`]);
     expect(operands).toEqual([`-${UNKNOWN}`]);
@@ -51,7 +51,7 @@ describe('[VA-5] the final state of the options', () => {
     expect(state('--list --get').isOn(['--get'], list)).toBe(true);
   });
 
-  it('still knows what was taken back', () => {
+  it('still reports an option that was negated later', () => {
     expect(state('--list --no-list').wasGiven('--list')).toBe(true);
     expect(state('--no-list').wasGiven('--list')).toBe(false);
   });

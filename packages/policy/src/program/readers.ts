@@ -280,6 +280,7 @@ const dateOptions = optionTable({
 export const date: Manual = {
   names: ['date'],
   onlyReads: true,
+  countsOperands: true,
   inShell: true,
   rules: [setsClock, datesFromFile],
   read(args, notes) {

@@ -20,11 +20,18 @@ const writesOutput: CommandRule = {
     'sort -T src a.txt',
     'uniq a.txt out.txt',
     'uniq -c -- a.txt out.txt',
+    'uniq *',
+    'uniq -c -- *.txt',
+    'xxd *',
+    'xxd -l * a.bin',
     'xxd a.bin out.txt',
     'xxd -r dump.txt out.dat',
+    'xxd a.bin -o',
     'file -C -m magic',
     'tree -o out.txt',
     'tree -ao out.txt',
+    'tree -Lo 2 out.txt',
+    "tree -IPo x '*.ts' out.txt",
   ],
   doesNotMatch: [
     'sort -n a.txt',
@@ -35,6 +42,8 @@ const writesOutput: CommandRule = {
     'xxd -l 16 a.bin',
     'file a.bin',
     'tree -a -L 2',
+    'tree -dL 2 src',
+    'for f in *.bin; do xxd -l 16 "$f"; done',
   ],
 };
 
@@ -104,11 +113,13 @@ function reader(
 
 const sums = '-b --binary -t --text -z --zero --tag --ignore-missing --quiet --status --strict -w --warn';
 
-/** xxd does not bundle: the first letter of a word is the option, and a value is glued to it or the next word. */
+/** xxd does not bundle: the first letter of a word is the option, and a value is glued to it or the next word. After its input
+ * a word with a dash is its output. */
 const xxdLong: ReadonlyMap<string, string> = new Map(
   wordList('cols groupsize len name offset seek').map((name) => [`-${name}`, `-${name[0]}`] as const),
 );
 const xxdTable = optionTable({
+  permutes: false,
   flags: '-a -b -C -d -e -E -i -p -u -h -v -t',
   values: '-c -g -l -n -o -s -R',
   rows: [{ names: '-r', rule: writesOutput }],
@@ -116,6 +127,7 @@ const xxdTable = optionTable({
 const xxd: Manual = {
   names: ['xxd'],
   onlyReads: true,
+  countsOperands: true,
   rules: [],
   read(args, notes) {
     notes.raise(onlyReads);
@@ -153,16 +165,19 @@ export const textReaders: readonly Manual[] = [
     }),
     rules: [writesOutput, listInFile],
   },
-  reader(
-    'uniq',
-    {
-      flags: '-c --count -d --repeated -D -i --ignore-case -u --unique -z --zero-terminated',
-      values: '-f --skip-fields -s --skip-chars -w --check-chars',
-      optionalValues: '--all-repeated --group',
-      numbers: 'count',
-    },
-    inputThenOutput,
-  ),
+  {
+    ...reader(
+      'uniq',
+      {
+        flags: '-c --count -d --repeated -D -i --ignore-case -u --unique -z --zero-terminated',
+        values: '-f --skip-fields -s --skip-chars -w --check-chars',
+        optionalValues: '--all-repeated --group',
+        numbers: 'count',
+      },
+      inputThenOutput,
+    ),
+    countsOperands: true,
+  },
   reader(
     'tr',
     { flags: '-c -C --complement -d --delete -s --squeeze-repeats -t --truncate-set1' },
@@ -283,8 +298,23 @@ const setsShell: CommandRule = {
   id: 'CMD-SHELL-1',
   risk: 'HIGH',
   why: 'changes how the shell reads the rest of the line',
-  matches: ['set -f', 'set -o posix', 'set -- a b', 'printf -v x a', 'command ls'],
-  doesNotMatch: ['set -e', 'set -euo pipefail', 'set -o pipefail', 'printf a', 'command -v node'],
+  matches: [
+    'set -f',
+    'set -o posix',
+    'set -- a b',
+    'printf -v x a',
+    "printf 'a%n' IFS",
+    "printf -- '%5n' x",
+    'command ls',
+  ],
+  doesNotMatch: [
+    'set -e',
+    'set -euo pipefail',
+    'set -o pipefail',
+    'printf a',
+    "printf '100%%\\n%d%\\n' 1",
+    'command -v node',
+  ],
 };
 
 /** `set` may only make the shell stop at errors. */
@@ -318,11 +348,13 @@ const commandBuiltin: Manual = {
 const printf: Manual = {
   names: ['printf'],
   onlyReads: true,
+  scriptFirst: true,
   rules: [],
   read(args, notes) {
     notes.raise(onlyPrints);
-    // `-v name` sets a variable, whose index bash evaluates.
-    if (args[0]?.startsWith('-') && args[0] !== '--') notes.raise(setsShell, args[0]);
+    // `-v name` sets a variable, whose index bash evaluates, and `%n` one that is named by a word.
+    const format = args[0] === '--' ? args[1] : args[0];
+    if (/^-|(^|[^%])(%%)*%[-+ #'0-9.*]*[hjlqtzL]*n/.test(format ?? '')) notes.raise(setsShell, format);
   },
 };
 

@@ -243,7 +243,7 @@ export const COMPUTED = [
   "ENV=e; echo 'CODE' > e; export ENV; sh -i </dev/null",
 ];
 
-/** Commands that are written in the line itself, where the walk finds them. */
+/** Lines whose executed code is part of the line, so that the validator can read it. */
 export const WRITTEN_OUT = [
   "mapfile -C 'CODE' -c 1 x <<< a",
   "readarray -C 'CODE;:' -c 1 x <<< a",
@@ -347,7 +347,7 @@ export const PLAIN = [
   "declare -A m; k='x[$(date)]'; m[$k]=1; echo ${m[$k]}",
 ];
 
-/** Lines that make a name run another program, by a variable of bash. */
+/** Lines that redefine what a command name runs, through a variable of bash. */
 export const REPLACED = [
   'BASH_CMDS[ls]=/bin/rm; ls -rf /',
   'BASH_CMDS=([ls]=/bin/rm); ls -rf /',

@@ -1,6 +1,6 @@
 /**
- * Values that do no more than set a limit, a warning or a folder of the workspace, of variables that could also load or start
- * other code. A test runs the examples of the rules that they are left out of.
+ * Harmless values of variables that could also load or start code: they only set a limit, a warning or a folder of the
+ * workspace. A test runs the examples of the rules that make an exception for them.
  */
 const nodeOption =
   '--(max-old-space-size|stack-trace-limit|max-http-header-size)=\\d+|--(no-warnings|no-deprecation|trace-warnings|enable-source-maps|experimental-vm-modules|experimental-strip-types)';

@@ -45,6 +45,12 @@ describe('[VA-6] wrappers and options that execute', () => {
   it.each([...wrappers, ...codeOptions].flatMap(({ matches }) => matches))('opens: %s', (line) => {
     expect({ line, rules: rulesOf(line) }).toEqual({ line, rules: ['SH-1'] });
   });
+  it.each(['git push -u origin main', 'git clean -fd -x build', 'git add -u src', 'git diff -u a b'])(
+    'starts nothing but git: %s',
+    (line) => {
+      expect(validator.check(line).commands).toEqual([{ words: line.split(' ') }]);
+    },
+  );
 });
 
 describe('[VA-6] files that a program executes', () => {

@@ -23,7 +23,7 @@ describe('[RK-3] what was understood of a line', () => {
     ]);
   });
 
-  it('leaves words open that only the run knows', () => {
+  it('leaves words open that are only known at run time', () => {
     expect(wordsOf('cp "$A" out/$(cat name)')).toEqual([
       ['cat', 'name'],
       ['cp', undefined, undefined],
@@ -37,7 +37,7 @@ describe('[RK-3] what was understood of a line', () => {
     ]);
   });
 
-  it('takes neither a folder nor a pattern for files for a program', () => {
+  it('accepts neither a folder nor a pattern of files as a program', () => {
     expect(wordsOf('node --test src')).toEqual([['node', '--test', 'src']]);
     expect(wordsOf('node --test tests/')).toEqual([['node', '--test', 'tests/']]);
     expect(validator.check('node --test tests/').needsPerson).toBe(false);
@@ -132,7 +132,7 @@ describe('[VA-6] cwd on a real disk', () => {
   it('is refused where a file is', () => {
     expect(outcomeOf('README.md')).toBe('NOT_A_DIRECTORY');
   });
-  it('is taken by its text where no disk is known', () => {
+  it('is judged by its text without a disk', () => {
     expect(validator.check('ls', 'missing/folder').verdict.decision).toBe('HIGH');
   });
 });

@@ -123,7 +123,9 @@ export const executionDetailResponseSchema = successSchema.extend({
 });
 
 export const historyQuerySchema = z.strictObject({
-  q: searchTextSchema.optional().describe('Words that all occur in the tool, its parameters or its error.'),
+  q: searchTextSchema
+    .optional()
+    .describe('Words that all occur in the tool, its parameters, its result or its error.'),
   project_id: idSchema.optional(),
   session_id: idSchema.optional(),
   run_id: idSchema.optional(),

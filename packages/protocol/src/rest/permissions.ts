@@ -58,6 +58,14 @@ export const tokenSchema = z.object({
   last_used_at: timestampSchema.nullable(),
   revoked_at: timestampSchema.nullable(),
 });
+
+/** Whether a token was neither revoked nor has expired. */
+export const isLiveToken = ({
+  revoked_at,
+  expires_at,
+}: Pick<z.infer<typeof tokenSchema>, 'revoked_at' | 'expires_at'>): boolean =>
+  revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
+
 export const tokenBodySchema = z.strictObject({
   name: z.string().min(1).max(100),
   scope: tokenScopeSchema,

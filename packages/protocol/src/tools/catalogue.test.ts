@@ -188,7 +188,7 @@ describe('parseToolCall', () => {
     });
   });
 
-  it('takes no parameters for an empty object', () => {
+  it('treats missing parameters as an empty object', () => {
     const empty = { ok: true, call: { tool: 'git_diff', params: { staged: false } } };
     expect(parseToolCall('git_diff', undefined)).toEqual(empty);
     expect(parseToolCall('git_diff', null)).toEqual(empty);
@@ -266,9 +266,12 @@ describe('parseToolCall', () => {
     });
   });
 
-  it.each([7, 1n, null, undefined, {}, ['read_file'], Symbol('x')])('takes %s for no name', (tool) => {
-    expect(parseToolCall(tool, {})).toMatchObject({ ok: false, error: { code: 'UNKNOWN_TOOL' } });
-  });
+  it.each([7, 1n, null, undefined, {}, ['read_file'], Symbol('x')])(
+    'does not accept %s as a name',
+    (tool) => {
+      expect(parseToolCall(tool, {})).toMatchObject({ ok: false, error: { code: 'UNKNOWN_TOOL' } });
+    },
+  );
 
   it('answers briefly, however much was sent', () => {
     const manyKeys = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key${index}`, index]));

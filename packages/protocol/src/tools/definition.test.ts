@@ -20,7 +20,7 @@ describe('shortPath', () => {
     expect([shortPath(path), shortPath(short)]).toEqual([short, short]);
   });
 
-  it('keeps `..`, which behind a link does not lead where the text says', () => {
+  it('keeps `..`, which after a link does not lead where the text suggests', () => {
     expect(shortPath('./a/x/.././b')).toBe('a/x/../b');
   });
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { Progress } from '../executor.ts';
 import { KeptOutput, OutputProgress } from './command-output.ts';
@@ -49,6 +51,22 @@ describe('KeptOutput', () => {
     const [head, tail] = kept.text().split(/\n\[.*\]\n/);
     expect([head?.length, tail?.length, tail?.slice(-10)]).toEqual([2_048, 2_048, '0123456789']);
   });
+
+  it('[TL-3] lets go of the chunks that it does not need any more', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const kept = new KeptOutput(4_096);
+    collect();
+    const before = process.memoryUsage().arrayBuffers;
+    for (let i = 0; i < 64; i += 1) kept.push(Buffer.alloc(1024 * 1024, 'x'));
+    // Poll, because a thread frees collected buffers and may have to wait for a core.
+    const grown = () => {
+      collect();
+      return process.memoryUsage().arrayBuffers - before;
+    };
+    await expect.poll(grown).toBeLessThan(8 * 1024 * 1024);
+    expect(kept.text()).toContain('[67104768 bytes of output were cut here]');
+  });
 });
 
 describe('OutputProgress', () => {
@@ -68,5 +86,20 @@ describe('OutputProgress', () => {
     progress.push('stdout', Buffer.from('two\n'));
     progress.end();
     expect(reports.map(({ output }) => output?.chunk)).toEqual(['one\n', 'two\n']);
+  });
+
+  it('[EV-2] leaves out the older part of what does not fit into one event, and says how much', async () => {
+    const reports: Progress[] = [];
+    const progress = new OutputProgress((report) => reports.push(report));
+    progress.push('stdout', Buffer.from(`first${'x'.repeat(40_000)}`));
+    progress.push('stdout', Buffer.from('last'));
+    await expect.poll(() => reports.length).toBe(1);
+    const [note, text = ''] = reports[0]?.output?.chunk.split('\n') ?? [];
+    expect(note).toBe(`[${40_009 - text.length} bytes left out here]`);
+    expect(text).toMatch(/^x+last$/);
+    expect(Buffer.byteLength(reports[0]?.output?.chunk ?? '')).toBeLessThanOrEqual(32 * 1024);
+    progress.push('stdout', Buffer.from('more'));
+    progress.end();
+    expect(reports[1]?.output?.chunk).toBe('more');
   });
 });

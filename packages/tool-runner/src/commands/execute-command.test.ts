@@ -124,7 +124,7 @@ describe.skipIf(cannotIsolate)('CommandExecutor', () => {
     expect(await execute('cat', [])).toMatchObject({ success: true, stdout: '' });
   });
 
-  it('[EX-8] stops what runs out of time, and tells what it had printed', async () => {
+  it('[EX-8] stops a command at its timeout, and returns its output so far', async () => {
     const { execute, script, fixture } = setup({ killDelayMs: 3_600_000 }); // longer than this test may take
     const source = `import time
 print("begun", flush=True)
@@ -180,7 +180,7 @@ time.sleep(600)
     expect(processesWith(sign)).toEqual([]);
   });
 
-  it('[RN-4] ends with its program, and with it what was left behind', async () => {
+  it('[RN-4] ends when its program ends, with all remaining processes', async () => {
     const { execute, script } = setup();
     const sign = mark();
     const source = `import os, sys
@@ -310,7 +310,7 @@ print("problem", file=sys.stderr, flush=True)
     expect(await execute('cat', ['.env'])).toMatchObject({ stdout: 'SECRET=1\n' });
   });
 
-  it('[VA-1] hides a file with a name outside from a LOW command, which looks wherever it likes', async () => {
+  it('[VA-1] hides a file that also has a name outside from a LOW command, which may read any file', async () => {
     const { fixture, execute } = setup();
     writeFileSync(join(fixture.parent, 'outside.txt'), 'needle outside');
     linkSync(join(fixture.parent, 'outside.txt'), join(fixture.root, 'notes.txt'));
@@ -322,7 +322,7 @@ print("problem", file=sys.stderr, flush=True)
     expect(approved.stdout).toBe('needle outside\n');
   });
 
-  it('[VA-3] tells what a command planted and lost', async () => {
+  it('[VA-3] reports what a command planted and what was set aside', async () => {
     const { execute, fixture } = setup();
     const result = await execute('python3', ['-c', 'open(".envrc", "w").write("evil")']);
     expect(result.stderr).toContain('".envrc" would execute later; it was set aside');

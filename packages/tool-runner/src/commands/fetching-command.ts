@@ -3,21 +3,24 @@ import type { CallContext } from '../executor.ts';
 import { planFetch } from '../git/fetch-plan.ts';
 import { fetchWithLogin } from '../git/fetch-with-login.ts';
 import { hidePasswords } from '../git/remote-address.ts';
+import { remoteFolders } from '../network/remote-hosts.ts';
 import type { CommandFacts } from '../preview/look.ts';
 import type { CommandServices } from '../tool-module.ts';
 import { type Command, type CommandResult, runCommand } from './run-command.ts';
 
 // A command that is one plain `git fetch` or `git pull` reaches the remote with the person's login (RN-6).
 
-/** Where a command fetches from, for its card. `words` are those of one plain command; undefined for any other line. */
-export async function fetchesOf(
+/** What a command's card says about git and the network. `words` are those of one plain command; undefined for any other line. */
+export async function gitFactsOf(
   words: readonly string[] | undefined,
-  { verdict }: PolicyDecision,
-  { git }: CommandServices,
-): Promise<CommandFacts['fetches']> {
-  if (!git || !words || isRefused(verdict) || !verdict.network) return undefined;
-  const plan = await planFetch(git, words);
-  return plan && { url: hidePasswords(plan.address.url), refs: plan.sources, base: plan.base };
+  call: { readonly params: object },
+  { verdict, details }: PolicyDecision,
+  { git, workspace }: CommandServices,
+): Promise<CommandFacts> {
+  if (isRefused(verdict) || !verdict.network) return {};
+  const plan = git && words && (await planFetch(git, words));
+  if (plan) return { fetches: { url: hidePasswords(plan.address.url), refs: plan.sources, base: plan.base } };
+  return { repositories: details ? remoteFolders(call, details.commands, workspace) : [] };
 }
 
 /** Runs a command. The network part of a fetch is done by the person's own git; the call itself then has no network. */

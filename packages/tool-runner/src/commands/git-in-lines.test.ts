@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
 import { parseToolCall } from '@countersign/protocol';
@@ -24,33 +24,49 @@ describe('[VA-3] what a shell line may write of .git', () => {
     'npm test && git commit -am x',
     'git add a.txt; git status | head -3',
     'git switch -c topic && touch a',
-    'git checkout -b topic; git branch -v',
+    'git checkout main && make',
+    'git checkout -q -- notes.md && rm docs.md',
+    'git pull && npm ci',
     'git stash && make; git stash pop',
-    'git fetch && git log ..FETCH_HEAD | cat',
-    'git reset -q HEAD -- a.txt; git restore --staged b.txt; echo done',
+    'git -C . add . && make',
+    'git reset --hard && make',
+    'git commit -m "$(date)" && make',
+    'find . -name x | xargs git add',
+    'GIT_DIR=sub/.git git add . && make',
+    'PATH=.:$PATH git add .',
+    'git merge x && echo "[core]" > notes.txt',
+    "GIT_EDITOR='sed -i s/a/b/' git commit",
+    'git() { npm x; }; git merge x',
   ])('%s: the data', (line) => {
     expect(writesOf(line)).toBe('data');
   });
 
   it.each([
+    'git switch -q main && git merge -q --no-edit topic && git log -1 | head -3',
+    'git fetch && git rebase origin/main 2>&1 | tail -5 || git status',
+    'git config user.name Ada && git add . > /dev/null',
+    'GIT_EDITOR=true git rebase --continue',
+  ])('%s: what each call may write alone, because nothing else runs', (line) => {
+    expect(writesOf(line)).toBe('everything');
+  });
+
+  it('git am writes no more beside others than alone', () => {
+    expect(writesOf('git am x.patch && git switch main')).toBe('patches');
+  });
+
+  it.each([
     'make && echo git',
-    'git checkout main && make',
-    'git add . && git config user.name x',
-    'git add . && git remote add x https://example.org/x',
-    'git add . && git -c core.pager=x log',
-    'git add . && git -C sub commit -m x',
-    'git add . && git rebase main',
-    'git add . && git clone https://example.org/x y',
-    'git add . && git frobnicate',
-    'git commit -m "$(date)" && make',
-    'x=commit; git $x -m y; $z',
-    'git add $(cat list) && make',
-    'find . -name x | xargs git add',
-    'GIT_DIR=sub/.git git add . && make',
-    'PATH=.:$PATH git add . && make',
+    'git add . && git config user.name x && make',
+    'git add . && git clone https://example.org/x y && make',
+    'git rebase main && make',
+    'git frobnicate | tee x',
+    'git rebase main > log',
+    'PATH=.:$PATH git rebase main',
+    'x=rebase; git $x main; $z',
+    'git $(cat call)',
+    'git --exec-path=. add . && make',
     './git add . && git commit -m x',
-    'git reset --hard && make',
-    'git switch -c new start && make',
+    'git config core.pager x && cat > .git/config <<< x',
   ])('%s: nothing', (line) => {
     expect(writesOf(line)).toBeUndefined();
   });
@@ -59,7 +75,6 @@ describe('[VA-3] what a shell line may write of .git', () => {
     expect(writesOf('git rebase main')).toBe('everything');
     expect(writesOf('git am x.patch')).toBe('patches');
     expect(writesOf("git commit -m 'one'")).toBe('data');
-    expect(writesOf('git rebase main > log')).toBeUndefined();
   });
 });
 
@@ -150,6 +165,51 @@ describe.skipIf(cannotIsolate)('git in a shell line', () => {
     expect(fixture.has('.git/hooks/pre-commit')).toBe(false);
   });
 
+  it('[VA-3] what a checkout brings to a place that executes later stays out beside other programs', async () => {
+    fixture.write('a.txt', 'one\n');
+    await exec('git add . && git commit -qm first && git switch -qc topic');
+    fixture.write('.vscode/tasks.json', '{}\n');
+    fixture.write('.envrc', 'evil\n');
+    fixture.write('a.txt', 'two\n');
+    person('add', '-A');
+    person('commit', '-qm', 'second');
+    person('checkout', '-q', 'main');
+    const mixed = await exec('git checkout -q topic; node -e 1');
+    expect(String(mixed.stderr)).toMatch(/"\.envrc" would execute later; it was set aside/);
+    expect(fixture.has('.vscode/tasks.json')).toBe(false);
+    expect(fixture.has('.envrc')).toBe(false);
+    person('checkout', '-qf', 'main');
+    expect(await exec('git checkout -q topic; cat a.txt')).toMatchObject({ success: true, stdout: 'two\n' });
+    expect(fixture.has('.envrc')).toBe(true);
+  });
+
+  it('[VA-3] no file of the workspace that git checks out leads a reader of the line to the configuration', async () => {
+    const config = readFileSync(join(fixture.root, '.git/config'), 'utf8');
+    fixture.write('a.txt', 'one\n');
+    await exec('git add . && git commit -qm first && git switch -qc evil');
+    symlinkSync('.git/config', join(fixture.root, 'notes.txt'));
+    symlinkSync('.git/hooks', join(fixture.root, 'docs'));
+    person('add', '-A');
+    person('commit', '-qm', 'links');
+    person('checkout', '-q', 'main');
+    await exec('git switch -q evil && echo "[core] pager = evil" >> notes.txt; echo evil > docs/pre-commit');
+    await exec('git switch -q evil; git log | tee -a notes.txt docs/post-commit');
+    expect(readFileSync(join(fixture.root, '.git/config'), 'utf8')).toBe(config);
+    expect(fixture.has('.git/hooks/pre-commit')).toBe(false);
+    expect(fixture.has('.git/hooks/post-commit')).toBe(false);
+  });
+
+  it('[RN-5] says that a command may have only so much memory and time, and that it cannot trace others', async () => {
+    const memory = await exec(
+      'echo "==10==ERROR: AddressSanitizer failed to allocate 0xdfff0001000" >&2; false',
+    );
+    expect(memory.stderr).toContain('"commands": {"memoryBytes": …} in runner.json');
+    const time = await exec('kill -XCPU $$');
+    expect(time.stderr).toContain('"commands": {"cpuSeconds": …} in runner.json');
+    const trace = await exec('echo "ptrace: Operation not permitted." >&2; false');
+    expect(trace.stderr).toContain('cannot trace other programs');
+  });
+
   it.each([
     [
       'echo x >> .git/config',
@@ -164,8 +224,8 @@ describe.skipIf(cannotIsolate)('git in a shell line', () => {
       /"\.github\/workflows\/ci\.yml" executes later \(workflow/,
     ],
     [
-      'git add . && git rebase main',
-      /"\.git\/index\.lock" is of git's own data, which only git calls write: run the git command alone/,
+      'git add . && git gc -q && git frobnicate && make',
+      /"\.git\/index\.lock" is of git's own data.*: run this git command alone, or in a line of git commands/,
     ],
     ['touch /usr/x', /"\/usr\/x" is outside the workspace.*in \/tmp/],
     [

@@ -1,4 +1,4 @@
-import type { CallAssessment } from '@countersign/policy';
+import { type CallAssessment, readGit } from '@countersign/policy';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import { plainWords } from './plain-words.ts';
 
@@ -7,27 +7,38 @@ import { plainWords } from './plain-words.ts';
  * of a patch do not come from reviewed history.
  */
 const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
-/** More subcommands that may share a line with other commands: they write nothing but the data of `.git`. */
+/**
+ * More subcommands that may share a line with any other program: they need nothing but the data of `.git`, also to continue
+ * after a conflict. What they check out where files execute later is refused or set aside.
+ */
 const alsoInLines = new Set(
-  `blame branch cat-file check-ignore describe fetch for-each-ref grep ls-files ls-tree merge-base reflog rev-list
-  rev-parse shortlog show-ref stash update-index version`.split(/\s+/),
+  `blame branch cat-file check-ignore checkout cherry-pick clean describe fetch for-each-ref gc grep ls-files ls-remote
+  ls-tree merge merge-base notes pull push reflog reset restore rev-list rev-parse revert shortlog show-ref stash switch
+  update-index version`.split(/\s+/),
 );
-/** A new branch at the current commit checks out nothing. */
-const newBranch = /^(switch|checkout)( -q)? (-c|--create|-qc|-b|-qb) [^ -][^ ]*$/;
-/** Commands that change the index, or what the branch points to, but no file. */
-const unstages = /^(reset( (--mixed|--soft|-q))*( [^ -][^ ]*)*( -- .*)?|restore (--staged|-S) .*)$/;
+/** Programs that only read and print, beside which git may do what it may do alone. `cd` stays in the workspace. */
+const readers = new Set(
+  '[ : basename cat cd cut date dirname diff echo exit false grep head ls nl pwd sleep tail test tr true type wc which'.split(
+    ' ',
+  ),
+);
+/** A redirection that makes a file; not `2>&1` and `>/dev/null`. */
+const writesFile = />(?!&[12](?!\w)|\s*\/dev\/null(?![\w/]))/;
+
+/** Variables that decide nothing but what git writes down, and programs that policy lists among the line's commands. */
+const plainVariable =
+  /^(GIT_((SEQUENCE_)?EDITOR|PAGER|(AUTHOR|COMMITTER)_\w+|TERMINAL_PROMPT|MERGE_AUTOEDIT)|EDITOR|PAGER|TZ|LC_\w+)$/;
 
 /** What `git` with these arguments may write of `.git`, alone (VA-3). */
-export function writesOfGit([subcommand = '']: readonly string[]): Confinement['writableGit'] {
+export function writesOfGit([subcommand = '']: readonly string[]): NonNullable<Confinement['writableGit']> {
   if (dataOnly.has(subcommand)) return 'data';
   // `git am` must write its state for continuing after a conflict, but the files of a patch may be planted.
   return subcommand === 'am' ? 'patches' : 'everything';
 }
 
 /**
- * What a shell line may write of `.git`. A line that is one plain call of git counts as that call. Where git is called
- * beside other programs, all of them can write what git may, as git's hooks can: so only its data, and only if every word
- * of the line is known and each git call needs no more.
+ * What a shell line may write of `.git`. In a line of git calls and readers, with every word known, each call may do what it
+ * may do alone. Beside other programs it is only git's data, because all of them can write what git may, as git's hooks can.
  */
 export function writesOfLine(
   line: string,
@@ -35,12 +46,22 @@ export function writesOfLine(
 ): Confinement['writableGit'] {
   const plain = plainWords(line);
   if (plain?.[0] === 'git') return writesOfGit(plain.slice(1));
-  if (environment.some((name) => /^(GIT_|PATH$|HOME$|XDG_)/.test(name))) return undefined;
-  const calls = commands.filter(({ words }) => isGit(words));
+  const calls = commands.map(({ words }) => words).filter(isGit);
   if (calls.length === 0) return undefined;
-  if (commands.some(({ words }) => words.includes(undefined))) return undefined;
-  return calls.every(({ words }) => needsDataOnly(words as readonly string[])) ? 'data' : undefined;
+  const isOnlyGit =
+    environment.every((name) => plainVariable.test(name)) &&
+    !writesFile.test(line) &&
+    commands.every(
+      ({ words }) => !words.includes(undefined) && (words[0] === 'git' || readers.has(words[0] ?? '')),
+    );
+  if (isOnlyGit) return widest(calls.map(([, ...args]) => writesOfGit(args as readonly string[])));
+  return calls.every(needsDataOnly) ? 'data' : undefined;
 }
+
+const widest = (all: readonly NonNullable<Confinement['writableGit']>[]): Confinement['writableGit'] =>
+  (['patches', 'everything'] as const).find((one) => all.includes(one)) ?? 'data';
+
+type Words = readonly (string | undefined)[];
 
 /**
  * The same where the line runs in a layer: what decides what git runs is withheld from landing, so any line that calls git
@@ -53,13 +74,9 @@ export const writesOfLineInLayer = (
   writesOfLine(line, details) ?? (details.commands.some(({ words }) => isGit(words)) ? 'data' : undefined);
 
 /** Also matches a git that is called by its path, about which nothing is known. */
-const isGit = ([program]: readonly (string | undefined)[]): boolean => /(^|\/)git$/.test(program ?? '');
+const isGit = ([program]: Words): boolean => /(^|\/)git$/.test(program ?? '');
 
-function needsDataOnly([program, ...args]: readonly string[]): boolean {
-  if (program !== 'git') return false;
-  const [subcommand = '', ...rest] = args[0] === '--no-pager' ? args.slice(1) : args;
-  const call = [subcommand, ...rest].join(' ');
-  return (
-    dataOnly.has(subcommand) || alsoInLines.has(subcommand) || newBranch.test(call) || unstages.test(call)
-  );
+function needsDataOnly([program, ...args]: Words): boolean {
+  const { subcommand = '', redirected } = readGit(args.map((word) => word ?? ''));
+  return program === 'git' && !redirected && (dataOnly.has(subcommand) || alsoInLines.has(subcommand));
 }

@@ -44,6 +44,6 @@ it.each([
     'git fetch !!',
   ],
   ...['git fetch [a]', 'git fetch "a\\b"', 'git fetch ?', 'git=x'],
-])('does not take %j for one plain command', (line) => {
+])('does not accept %j as one plain command', (line) => {
   expect(plainWords(line)).toBeUndefined();
 });

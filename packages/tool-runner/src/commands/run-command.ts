@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { readGit, type SimpleCommand } from '@countersign/policy';
 import { CountersignError, describeError, type ToolSuccess } from '@countersign/protocol';
 import type { CallContext, CallLanding } from '../executor.ts';
 import type { ConversationPlace } from '../isolation/conversation-place.ts';
@@ -6,6 +7,7 @@ import type { Confinement, ProcessRequest } from '../isolation/isolated-process.
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { countChanges } from '../layers/layer-effects.ts';
 import type { Layer } from '../layers/layers.ts';
+import { remoteFolders } from '../network/remote-hosts.ts';
 import { ExecutionCancelled, isCancellation } from '../runner-errors.ts';
 import type { CommandServices } from '../tool-module.ts';
 import { failureNotes } from './failure-notes.ts';
@@ -43,8 +45,10 @@ export async function runCommand(
   const { request } = command;
   const { landing, details } = context;
   // A command cannot change files if the workspace is mounted read-only.
-  const mayWrite = request.confinement.workspace === 'write';
-  const layer = mayWrite && landing ? starter.openLayer(programsOf(request, details)) : undefined;
+  const { workspace, writable = [] } = request.confinement;
+  // A repository outside the workspace has no layer, and needs the protection of one without.
+  const mayLayer = workspace === 'write' && writable.length === 0;
+  const layer = mayLayer && landing ? starter.openLayer(programsOf(request, details)) : undefined;
   if (!landing || !layer) return runInWorkspace(command, services, context);
   try {
     return await runInLayer(command, { layer, landing }, services, context);
@@ -189,14 +193,25 @@ export const placeOf = async (
 ): Promise<ConversationPlace | undefined> =>
   riskLevel === 'LOW' ? undefined : starter.placeOf(sessionId, { withNetwork: network !== false });
 
+const isPush = ({ words: [, ...args] }: SimpleCommand): boolean =>
+  readGit(args.map((word) => word ?? '')).subcommand === 'push';
+
 /**
  * Returns a command's confinement (RN-5). A LOW command runs without approval, so it may only read, but not secrets. An
  * approved command may write in the workspace and has the network access that its card showed.
  */
-export const commandConfinement = (
-  { riskLevel, network, askForHost }: Pick<CallContext, 'riskLevel' | 'network' | 'askForHost'>,
+export function commandConfinement(
+  call: { readonly params: object },
+  { riskLevel, network, askForHost, details }: CallContext,
+  { workspace }: Pick<CommandServices, 'workspace'>,
   writableGit: Confinement['writableGit'],
-): Confinement =>
-  riskLevel === 'LOW'
-    ? { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true }
-    : { workspace: 'write', network, askForHost, maskSensitive: false, writableGit };
+): Confinement {
+  if (riskLevel === 'LOW')
+    return { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true };
+  const commands = network === false ? [] : (details?.commands ?? []);
+  const readable = remoteFolders(call, commands, workspace);
+  // Beside other programs, git only reads there: they could write what it may.
+  const writable =
+    writableGit === 'everything' ? remoteFolders(call, commands.filter(isPush), workspace) : [];
+  return { workspace: 'write', network, askForHost, maskSensitive: false, writableGit, readable, writable };
+}

@@ -16,13 +16,13 @@ describe.skipIf(cannotIsolate)('runToEnd', () => {
       { timeoutSeconds: 1, outputBytes: 1_000, signal, onProgress: () => {} },
     );
 
-  it('[RN-4] a command that ended in time is no timeout, though nobody could look until later', async () => {
+  it('[RN-4] a command that ended in time did not time out, even if the process could only check later', async () => {
     const ending = run('echo done');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500); // the whole process stands still
     expect(await ending).toMatchObject({ stdout: 'done\n', status: { exitCode: 0 } });
   });
 
-  it('[EX-8] a command that ended before it was cancelled has ended, though nobody had looked yet', async () => {
+  it('[EX-8] a command that ended before the cancellation completed, even if its end was not noticed yet', async () => {
     const cancel = new AbortController();
     const ending = run('echo done', cancel.signal);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);

@@ -7,7 +7,7 @@ import type { CallContext } from '../executor.ts';
 import type { Planted } from '../isolation/executing-place-guard.ts';
 import type { ProcessRequest, ProcessStarter } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
-import { ExecutionCancelled } from '../runner-errors.ts';
+import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
 import { KeptOutput, OutputProgress } from './command-output.ts';
 import { explainMissingPrograms } from './missing-programs.ts';
 import { noNetworkNote, refusedNotes } from './network-notes.ts';
@@ -39,7 +39,7 @@ const pipesCloseMs = 1_000;
 
 /**
  * Runs a program until all its processes have ended, and stops it after the timeout. Throws ExecutionCancelled if the
- * signal aborts, and what ProcessStarter throws.
+ * signal aborts, EndedAfterChanges if the program has printed something by then, and what ProcessStarter throws.
  */
 export async function runToEnd(
   starter: IsolatingStarter,
@@ -65,15 +65,28 @@ export async function runToEnd(
   ];
 
   const untilEnd = () => waitForEnd(starter, child, request.program);
-  const hasTimedOut = await stopInTime(
-    starter,
-    child,
-    { timeoutSeconds, signal, onProcess },
-    untilEnd,
-  ).finally(() => {
-    for (const end of endOfOutput) end();
-    progress.end();
-  });
+  const seconds = () => (performance.now() - startedAt) / 1_000;
+  const hasTimedOut = await stopInTime(starter, child, { timeoutSeconds, signal, onProcess }, untilEnd)
+    .finally(() => {
+      for (const end of endOfOutput) end();
+      progress.end();
+    })
+    .catch((error: unknown) => {
+      // What the person saw while it ran must be there afterwards.
+      if (!(error instanceof ExecutionCancelled) || (stdout.text() === '' && stderr.text() === ''))
+        throw error;
+      const isCut = stdout.isCut || stderr.isCut;
+      const printed = {
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+        ...(isCut && { truncated: true as const }),
+      };
+      throw new EndedAfterChanges(error, {
+        ...printed,
+        exit_code: null,
+        execution_time: Math.round(seconds() * 1_000) / 1_000,
+      });
+    });
   if (!starter.hasRun(child))
     throw new CountersignError('SPAWN_FAILED', { program: request.program, problem: stderr.text().trim() });
 
@@ -86,7 +99,7 @@ export async function runToEnd(
     stdout: stdout.text(),
     stderr: stderr.text(),
     isCut: stdout.isCut || stderr.isCut,
-    seconds: (performance.now() - startedAt) / 1_000,
+    seconds: seconds(),
     status: hasTimedOut ? 'timeout' : statusOf(child),
   };
 }

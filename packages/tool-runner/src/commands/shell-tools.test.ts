@@ -112,7 +112,13 @@ describe.skipIf(cannotIsolate)('shell_exec', () => {
     const failure = await cancelled.catch((error: unknown) => error);
     expect(failedReport(failure, 1)).toMatchObject({
       status: 'cancelled',
-      result: { success: false, changed_files: [{ path: 'kept', operation: 'created' }] },
+      result: {
+        success: false,
+        code: 'EXECUTION_CANCELLED',
+        stdout: 'begun\n',
+        exit_code: null,
+        changed_files: [{ path: 'kept', operation: 'created' }],
+      },
     });
   });
 
@@ -227,7 +233,7 @@ describe.skipIf(cannotIsolate)('background jobs', () => {
     await expect(output(first)).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
   });
 
-  it('of sessions long ago are forgotten: what they printed does not pile up', async () => {
+  it('of old sessions are forgotten, so that their output does not pile up', async () => {
     const { background, output } = setup();
     const sessions = Array.from({ length: 66 }, (_, i) => ({ sessionId: `session-${i}` }));
     const jobs: string[] = [];

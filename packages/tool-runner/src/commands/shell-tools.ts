@@ -5,7 +5,7 @@ import type { Confinement, ProcessRequest } from '../isolation/isolated-process.
 import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
 import type { CommandServices, ShellServices, ToolModule } from '../tool-module.ts';
-import { fetchesOf, runPlainCommand } from './fetching-command.ts';
+import { gitFactsOf, runPlainCommand } from './fetching-command.ts';
 import { writesOfLine, writesOfLineInLayer } from './git-writes.ts';
 import { plainWords } from './plain-words.ts';
 import { commandConfinement, placeOf, programsOf, runCommand } from './run-command.ts';
@@ -13,8 +13,8 @@ import { commandConfinement, placeOf, programsOf, runCommand } from './run-comma
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
   async look(call, decision, services) {
-    const fetches = await fetchesOf(plainCall(call.params), decision, services);
-    return lookAtCommand(call, decision, services, { fetches });
+    const facts = await gitFactsOf(plainCall(call.params), call, decision, services);
+    return lookAtCommand(call, decision, services, facts);
   },
   triedCall({ params }, { details }, services) {
     const writableGit = writesOfLineInLayer(params.command, details);
@@ -59,7 +59,7 @@ export const shellKill: ToolModule<'shell_kill'> = {
   },
 };
 
-/** A line that may run unasked and says `git` gets a git that starts none of the repository's programs (RN-6). */
+/** If a line that may run unasked contains `git`, git is configured to start no program of the repository (RN-6). */
 async function withSafeGit(
   request: ProcessRequest,
   line: string,
@@ -78,14 +78,14 @@ const plainCall = ({ command, cwd = '.' }: ShellLine): readonly string[] | undef
   cwd === '.' || cwd === '' ? plainWords(command) : undefined;
 
 async function bashRequest(
-  line: ShellLine,
+  params: ShellLine,
   context: CallContext,
   services: CommandServices,
   writableGit?: Confinement['writableGit'],
 ): Promise<ProcessRequest> {
   return {
-    ...bashProgram(line, services),
-    confinement: commandConfinement(context, writableGit),
+    ...bashProgram(params, services),
+    confinement: commandConfinement({ params }, context, services, writableGit),
     place: await placeOf(context, services.starter),
     stdin: 'ignore',
   };

@@ -90,7 +90,7 @@ describe('watchChanges', () => {
     expect(await changesSince()).toEqual({ changed_files: [{ path: 'src/a.ts', operation: 'created' }] });
   });
 
-  it('does not take files for deleted or created because the ignored ones changed', async () => {
+  it('does not report files as deleted or created when git’s ignore rules change', async () => {
     const { fixture, at, watch } = setup(['.gitignore', 'one/a.txt', 'two/old.txt']);
     fixture.makeRepository();
     fixture.write('.gitignore', 'two/\n');
@@ -109,7 +109,7 @@ describe('watchChanges', () => {
     expect(await changesSince()).toEqual({ changed_files: [{ path: 'a/x.txt', operation: 'deleted' }] });
   });
 
-  it('says where there are more files than are compared', async () => {
+  it('says that there are more files than it compares', async () => {
     const { fixture, watch } = setup(['a', 'b', 'c']);
     const changesSince = await watch({ files: 2 });
     fixture.write('d', 'new\n');
@@ -118,7 +118,7 @@ describe('watchChanges', () => {
     });
   });
 
-  it('says where time was over', async () => {
+  it('says that the time limit was reached', async () => {
     const { watch } = setup(['a']);
     const changesSince = await watch({ milliseconds: 0 });
     expect(await changesSince()).toEqual({
@@ -126,7 +126,7 @@ describe('watchChanges', () => {
     });
   });
 
-  it('[TL-2] does not take files for modified that it had no time to look at before', async () => {
+  it('[TL-2] does not report files as modified that the first scan had no time for', async () => {
     const { watch } = setup(['a/1', 'b/2', 'c/3', 'd/4', 'e/5', 'f/6', 'g/7', 'h/8']);
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 10_000));
@@ -137,7 +137,7 @@ describe('watchChanges', () => {
     });
   });
 
-  it('[TL-2] does not take files for deleted that it may not look at any more', () => {
+  it('[TL-2] does not report files as deleted that it may not read any more', () => {
     const { fixture, at } = setup(['a.txt', 'closed/b.txt', 'closed/deep/c.txt']);
     // Root may look everywhere, so as root the test runs the scan as another user.
     const somebody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};

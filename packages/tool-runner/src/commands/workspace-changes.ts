@@ -40,7 +40,10 @@ export async function withChanges<T>(
   } catch (error) {
     const changes = await changesSince();
     if (!(error instanceof CountersignError) || !changes.changed_files) throw error;
-    throw new EndedAfterChanges(error, changes);
+    throw new EndedAfterChanges(error, {
+      ...(error instanceof EndedAfterChanges && error.changes),
+      ...changes,
+    });
   }
   return { value, changes: await changesSince() };
 }
@@ -62,8 +65,6 @@ export interface ComparisonBounds {
  * reads ignore files; directories are opened without following links (VA-1). Links, `.git` and sensitive files (VA-2) are
  * never listed. Each scan is limited to 20,000 files and one second; the result says if a limit was reached. Changes by a
  * person or another call at the same time are listed too, because they cannot be told apart.
- *
- * Callers use only the result, so an overlay that collects a command's writes (RN-11) could replace this file.
  */
 export async function watchChanges(
   workspace: Workspace,

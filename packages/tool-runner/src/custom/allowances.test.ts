@@ -91,7 +91,7 @@ describe('[RN-8] the usual configuration', () => {
     expect([...(read({ x: { command: 'node', countersign: own } }).entries[0]?.risk ?? [])]).toHaveLength(3);
   });
 
-  it('is not believed where somebody else could have written it, or where it is no JSON', () => {
+  it('is ignored if others could have written it, or if it is not JSON', () => {
     fixture.configure({ a: { command: 'node' } });
     chmodSync(join(fixture.configFolder, 'mcp.json'), 0o666);
     expect(problemOf('mcp.json')).toMatch(/can be written by others/);
@@ -258,7 +258,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
 
   it('[AP-8] does not run what was changed a moment before a call, or forbidden', async () => {
     await fixture.remove();
-    fixture = new ToolServersFixture({ lookMs: 3_600_000 }); // between two looks
+    fixture = new ToolServersFixture({ lookMs: 3_600_000 }); // does not read the configuration again during this test
     fixture.isolation.write('tools/server.ts', script());
     const args = ['--disable-warning=ExperimentalWarning', 'tools/server.ts'];
     workspaceServers({ theirs: { command: 'node', args } });
@@ -310,7 +310,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server of the workspace', () => {
 });
 
 describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
-  it('does not write while nobody has agreed to a call', async () => {
+  it('cannot write before a call was approved', async () => {
     fixture.configure({ a: hostile('writes-at-once') });
     await fixture.servers.start();
     expect(fixture.status('a')).toMatchObject({

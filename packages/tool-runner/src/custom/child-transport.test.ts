@@ -27,7 +27,7 @@ it('cuts lines wherever chunks end, and keeps their order however many come at o
   expect(lines).toEqual(wanted);
 });
 
-it('gives up on a line without end and on a flood, and then reads what nobody hears', async () => {
+it('fails on an endless line and on a flood, and discards further output', async () => {
   const long = reader();
   for (let i = 0; i < 9; i += 1) long.input.write(Buffer.alloc(1024 * 1024, 120));
   await settle();

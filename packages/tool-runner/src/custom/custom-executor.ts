@@ -8,10 +8,10 @@ import {
 } from '@countersign/protocol';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import { digestOf } from '../preview/call-digest.ts';
-import { fitPreview } from '../preview/look.ts';
+import { fitPreview, visibleName } from '../preview/look.ts';
 import type { Workspace } from '../workspace.ts';
 import type { ListedTool } from './listed-tools.ts';
-import { describeReach, onOneLine } from './server-entry.ts';
+import { describeReach } from './server-entry.ts';
 import { resultOfAnswer } from './tool-answer.ts';
 import type { FoundTool, ToolServers } from './tool-servers.ts';
 
@@ -35,7 +35,7 @@ export class CustomExecutor implements Executor {
     const preview: Preview = {
       kind: 'custom',
       server: server.entry.name,
-      tool: onOneLine(ownName.slice(0, 200)),
+      tool: visibleName(ownName.slice(0, 200)),
       summary: tool.description.slice(0, MAX_SUMMARY),
       runs: describeReach(server.entry),
       network: tool.network,

@@ -206,7 +206,7 @@ function hear(message: Message): void {
     say({ id: 999, result: {} });
     say({ id: {}, result: 7 });
     say({ id: null, error: 'no' });
-    say({ id, result: { tools: [] } }); // answered before
+    say({ id, result: { tools: [] } }); // a second response to the same request
     say({ method: 7, params: [] });
     say({ method: 'notifications/progress', params: null });
     say({ method: 'notifications/cancelled', params: { requestId: {} } });

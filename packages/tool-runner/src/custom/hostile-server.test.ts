@@ -62,7 +62,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
       expect(await fixture.call('odd__do', { what: 'version' })).toMatchObject({ success: true });
   });
 
-  it('crowds out nobody with what it says, and hears of it', async () => {
+  it('cannot crowd out other servers with its messages, and is told so', async () => {
     await start({ large: hostile('large'), good: hostile('plain') });
     expect(fixture.servers.names).toContain('good__do');
     expect(fixture.servers.names).toContain('large__t0');
@@ -99,7 +99,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
     expect(await fixture.call('good__do', { what: 'version' })).toMatchObject({ success: true });
   });
 
-  it('is read no more often than once in a while, however often its list changes', async () => {
+  it('is read only after a pause, however often its list changes', async () => {
     let listed = 0;
     await start({ changing: hostile('floods-changes') });
     fixture.servers.onChange(() => {
@@ -211,7 +211,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
     expect(await does('version')).toMatchObject({ content: 'version 1' });
   });
 
-  it('[EX-8] that never answers is cancelled, and nothing of it goes on', async () => {
+  it('[EX-8] that never answers is cancelled, and no process of it is left', async () => {
     for (const what of ['never', 'spin']) {
       const cancel = new AbortController();
       const ended = fixture.failure('bad__do', { what }, { signal: cancel.signal });

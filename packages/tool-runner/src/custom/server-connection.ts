@@ -1,3 +1,4 @@
+import { messageOf } from '@countersign/protocol';
 import {
   Client,
   ProtocolError,
@@ -224,7 +225,7 @@ function problemOf(error: unknown, question: string): string {
     return `it did not answer ${question} in time`;
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
     return `its answer to ${question} is not what the protocol says`;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return text.slice(0, 1_000);
 }
 

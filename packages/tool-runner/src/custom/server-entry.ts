@@ -7,6 +7,7 @@ import {
   riskLevelSchema,
 } from '@countersign/protocol';
 import { z } from 'zod';
+import { visibleName } from '../preview/look.ts';
 
 /** The owner of the configuration. A workspace's server starts only after the person has allowed it on this machine. */
 export type ServerOwner = 'person' | 'workspace';
@@ -187,7 +188,7 @@ const broken = (owner: ServerOwner, problem: string): ServerList => ({
 export function describeReach(entry: ServerEntry): string {
   const { reach } = entry;
   const line =
-    reach.kind === 'http' ? onOneLine(reach.url) : [reach.command, ...reach.args].map(quoted).join(' ');
+    reach.kind === 'http' ? visibleName(reach.url) : [reach.command, ...reach.args].map(quoted).join(' ');
   return shownMaskerOf(entry)(line);
 }
 
@@ -195,12 +196,8 @@ export function describeReach(entry: ServerEntry): string {
 export const shownMaskerOf = (entry: ServerEntry): ((text: string) => string) =>
   maskerOf(entry.owner === 'person' ? secretsOf(entry) : []);
 
-/** Makes hidden and control characters visible, line feeds and tabs included. */
-export const onOneLine = (text: string): string =>
-  makeVisible(text).replaceAll('\n', '⟨U+000A⟩').replaceAll('\t', '⟨U+0009⟩');
-
 const quoted = (word: string): string => {
-  const shown = onOneLine(word);
+  const shown = visibleName(word);
   return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`;
 };
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { resultOfAnswer } from './tool-answer.ts';
 
-it('[RN-8] a picture that is none is looked through once, however long it is', () => {
+it('[RN-8] scans invalid picture data only once, however long it is', () => {
   const started = process.cpuUsage();
   const content = ['!', '=\n='].map((end) => ({
     type: 'image',

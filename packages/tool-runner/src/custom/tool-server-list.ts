@@ -1,15 +1,10 @@
 import { CountersignError } from '@countersign/protocol';
 import { systemClock } from '../clock.ts';
 import { IsolatingStarter } from '../isolation/process-starter.ts';
+import { visibleName } from '../preview/look.ts';
 import type { Workspace } from '../workspace.ts';
 import { Allowances } from './allowances.ts';
-import {
-  describeReach,
-  onOneLine,
-  type ServerEntry,
-  type ServerOwner,
-  shownMaskerOf,
-} from './server-entry.ts';
+import { describeReach, type ServerEntry, type ServerOwner, shownMaskerOf } from './server-entry.ts';
 import { namedFiles, readServers } from './server-files.ts';
 import type { ServerStatus } from './tool-server.ts';
 import { ToolServers } from './tool-servers.ts';
@@ -77,18 +72,18 @@ export class ToolServerList {
       name,
       owner,
       runs: describeReach(entry),
-      cwd: isStdio ? onOneLine(reach.cwd || '.') : '',
+      cwd: isStdio ? visibleName(reach.cwd || '.') : '',
       env: isStdio
         ? Object.entries(reach.env).map(([variable, value]) => ({
             name: variable,
-            value: onOneLine(mask(value)),
+            value: visibleName(mask(value)),
           }))
         : [],
       headers: isStdio ? [] : Object.keys(reach.headers),
       network,
       isIsolated: isStdio && new IsolatingStarter(this.#workspace).isIsolated,
       workspace: isStdio ? workspace : 'none',
-      files: namedFiles(entry, this.#workspace.root).map(({ path }) => onOneLine(path)),
+      files: namedFiles(entry, this.#workspace.root).map(({ path }) => visibleName(path)),
       isAllowed: this.#allowances.allowedDigest(entry) !== undefined,
       wasAllowed: this.#allowances.wasAllowed(entry),
       digest: this.#allowances.digestOf(entry),

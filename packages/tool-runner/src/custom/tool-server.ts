@@ -1,4 +1,4 @@
-import { CountersignError, makeVisible } from '@countersign/protocol';
+import { CountersignError, makeVisible, messageOf } from '@countersign/protocol';
 import type { RunnerClock } from '../clock.ts';
 import { ExecutionCancelled, orCancelled } from '../runner-errors.ts';
 import { type ListedTool, listTools, type ToolListing } from './listed-tools.ts';
@@ -234,7 +234,7 @@ export class ToolServer {
       const current = this.#current;
       if (!current) return;
       this.#list(current.connection).then(this.#deps.onChange, (error: unknown) => {
-        if (this.#current === current) this.#lost(problemOf(error));
+        if (this.#current === current) this.#lost(messageOf(error));
       });
     });
   }
@@ -255,7 +255,7 @@ export class ToolServer {
     this.#failures = wasSteady ? 1 : this.#failures + 1;
     this.#state = 'failed';
     this.#outputTail = error instanceof ToolServerFailure ? error.outputTail : '';
-    const problem = makeVisible(this.mask(problemOf(error)));
+    const problem = makeVisible(this.mask(messageOf(error)));
     const isGivenUp = this.#failures >= MAX_FAILURES;
     this.#problem = isGivenUp ? `${problem} (it failed ${MAX_FAILURES} times and is left alone)` : problem;
     this.#cancelRestart();
@@ -305,11 +305,9 @@ export class ToolServer {
 
   #failureOf(error: unknown): unknown {
     if (error instanceof CountersignError) return error;
-    const problem = makeVisible(this.mask(problemOf(error)));
+    const problem = makeVisible(this.mask(messageOf(error)));
     if (error instanceof ToolServerFailure && error.isAnswer)
       return new CountersignError('EXECUTION_FAILED', { problem }, { cause: error });
     return new CountersignError('TOOL_SERVER_FAILED', { server: this.entry.name, problem }, { cause: error });
   }
 }
-
-const problemOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -41,7 +41,7 @@ const flushFailsWith = (code: string): WorkspaceDirectory => ({
 });
 
 describe('[RN-3] replaceFile and removeFile', () => {
-  it('do nothing, and leave nothing, when the last look says no', async () => {
+  it('change nothing and leave no file if `confirm` throws', async () => {
     const confirm = (): void => {
       throw new Error('not this one');
     };

@@ -216,7 +216,7 @@ describe('[RN-3] changingFiles', () => {
     expect([read('a.md'), readFileSync(join(workspace.outside, 'other.md'), 'utf8')]).toEqual(['new', 'old']);
   });
 
-  it('leaves a directory that is there alone, and takes no file for one', async () => {
+  it('leaves an existing directory alone, and does not accept a file as one', async () => {
     expect(await execute('create_directory', { path: 'docs' })).toEqual({
       success: true,
       path: 'docs',
@@ -412,7 +412,7 @@ describe('[RN-3] a plan of several files', () => {
     expect([read('a.md'), editor.textOf(at('a.md')), read('b.md')]).toEqual(['old', 'old', 'gone']);
   });
 
-  it('says so where the first cannot be put back', async () => {
+  it('reports if the first change cannot be undone', async () => {
     const editor = new OpenEditor();
     editor.open(at('a.md'));
     editor.format = (text) => {

@@ -31,7 +31,7 @@ function confirm(found: ReturnType<typeof claim>): string | undefined {
 }
 
 describe('ConfirmedFile', () => {
-  it('confirms whole lines that stand where they are said to, and nothing else', () => {
+  it('confirms whole lines at the given offset, and nothing else', () => {
     writeFileSync(join(workspace.root, 'a'), 'one\ntwo\nthree');
     expect(confirm(claim('a', 'one'))).toBe('one');
     expect(confirm(claim('a', 'two', { line: 2, offset: 4 }))).toBe('two');

@@ -223,7 +223,7 @@ describe('[RN-3] the plan of a change', () => {
     expect(await codeOfPlan('write_file', { path: 'huge', content: '' })).toBe('FILE_TOO_LARGE');
   });
 
-  it('[VA-1] refuses what is no regular file inside', async () => {
+  it('[VA-1] refuses anything but a regular file inside', async () => {
     const { root, outside } = workspace;
     writeFileSync(join(outside, 'secret.md'), 'secret');
     symlinkSync(join(outside, 'secret.md'), join(root, 'out.md'));

@@ -56,7 +56,7 @@ describe('takeSnapshot', () => {
     expect((await snap('limit'))?.bytes.length).toBe(100);
   });
 
-  it('gives up on a file that is never as long as it says', async () => {
+  it('gives up on a file whose size never matches its content', async () => {
     const proc: WorkspaceDirectory = { ...directory, path: '', at: (name) => `/proc/self/${name}` };
     expect(await codeOf(() => snap('status', proc))).toBe('READ_FAILED');
   });

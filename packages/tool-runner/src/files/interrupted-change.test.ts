@@ -116,7 +116,7 @@ describe('[RN-3] a change whose process is killed', () => {
     expect([textOf('a.md'), textOf('b.md')]).toEqual(content);
   });
 
-  it('leaves nothing of a file whose directory was not there yet', async () => {
+  it('leaves no trace of a file whose directory did not exist', async () => {
     expect(await runUntil('directory', 'write_file', { path: 'd/new/a.md', content: after })).toEqual({
       signal: 'SIGKILL',
       stderr: '',

@@ -136,7 +136,7 @@ describe('[TL-2] list_directory', () => {
     expect(await codeOf({ path: 'new/.ssh' })).toBe('PATH_SENSITIVE');
   });
 
-  it('lists names that are no text, and times that are no dates', async () => {
+  it('lists names that are not UTF-8, and times outside the range of dates', async () => {
     make('new/');
     const folder = Buffer.from(join(workspace.root, 'new/'));
     const names = [

@@ -190,7 +190,7 @@ describe('[EX-9] the cache of read_file', () => {
     expect([found({ enableCaching: false }, 0), found({ cacheTtlMs: 0 }, 0)]).toEqual([false, false]);
   });
 
-  it('holds only so much, and lets go of the oldest', () => {
+  it('has a size limit, and drops the oldest results', () => {
     const cache = new ResultCache({ clock: new SetClock(), maxBytes: 10_000 });
     const store = (question: string, characters: number) =>
       cache.store(statsOf(file), question, resultOf(question.padEnd(characters, 'é')));

@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { CountersignError } from '@countersign/protocol';
+import { CountersignError, messageOf } from '@countersign/protocol';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { ownRipgrep } from './ripgrep-program.ts';
 
@@ -97,7 +97,7 @@ function start(
 }
 
 function refuseStart(cause: unknown): never {
-  const problem = cause instanceof Error ? cause.message : String(cause);
+  const problem = messageOf(cause);
   throw new CountersignError('SPAWN_FAILED', { program: 'ripgrep', problem }, { cause });
 }
 

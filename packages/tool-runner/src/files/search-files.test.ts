@@ -181,7 +181,7 @@ describe('[TL-2] search_files', () => {
     expect(await paths({ pattern: '*' })).toEqual(['notes.txt', 'open']);
   });
 
-  it('takes a pattern for a pattern, and refuses one that cannot be used', async () => {
+  it('treats a pattern as a pattern, and refuses an invalid one', async () => {
     put('new/-x', '--files -e --pre=sh ./ -- \n');
     expect(await matches({ content: '--pre=sh' })).toHaveLength(1);
     expect(await matches({ content: '-e' })).toHaveLength(1);
@@ -206,7 +206,7 @@ describe('[TL-2] search_files', () => {
     }
   });
 
-  it('reads text in its encodings, and takes no binary for text', async () => {
+  it('reads text in its encodings, and skips binary files', async () => {
     put('new/bom', '\ufeffneedle ä\nneedle 2\n');
     put('new/latin1', Buffer.from('é needle\n', 'latin1'));
     put('new/utf16', encodeText('x\nneedle ä\n', { encoding: 'utf-16be', bom: true }) ?? '');

@@ -54,7 +54,7 @@ describe('[TL-4] decodeText and encodeText', () => {
     expect(decodeText(bytes)).toEqual(expected);
   });
 
-  it('takes a file that is UTF-8 only at first for Latin-1', () => {
+  it('reads a file that is UTF-8 only at its beginning as Latin-1', () => {
     const bytes = Buffer.concat([Buffer.from('ä'.repeat(10_000)), Buffer.from([0xff])]);
     expect(decodeText(bytes)).toMatchObject({ encoding: 'latin1', bom: false });
     expect(decodeText(bytes, 'utf-8')).toBeUndefined();

@@ -103,7 +103,7 @@ describe('[VA-1] findPlace', () => {
     expect(placeOf('d/new/x.md')).toEqual(at('docs/new/x.md', undefined));
   });
 
-  it('refuses what leads outside, never ends, or is no place for a file', () => {
+  it('refuses a path that leads outside, is endless, or cannot hold a file', () => {
     const { root, outside } = workspace;
     symlinkSync(outside, join(root, 'out'));
     symlinkSync(join(outside, 'later.md'), join(root, 'later'));

@@ -475,7 +475,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
     }
   });
 
-  it('and what stands in the way of reading it is said with a code', async () => {
+  it('reports why it cannot be read, with a code', async () => {
     rmSync(join(fixture.root, '.git/objects/info'), { recursive: true, force: true });
     fixture.write('.git/objects/info', 'a file where a folder must be');
     for (const answer of await fixture.allReads()) {

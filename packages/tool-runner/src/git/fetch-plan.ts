@@ -13,16 +13,16 @@ export interface FetchPlan {
   readonly git: OpenedRepository;
   readonly remote: string;
   readonly address: NetworkAddress;
-  /** The address as the repository has it, which is what git calls the remote in what it prints and records. */
+  /** The address in the repository's own configuration, under which git prints and records the remote. */
   readonly named: string;
-  /** What is asked of the remote: whole names of refs, or patterns of them. */
+  /** What to fetch from the remote: full names of refs, or patterns of them. */
   readonly sources: readonly string[];
   readonly tags: 'follow' | 'none' | 'all';
   /** Goes into the digest of the approval. */
   readonly base: readonly string[];
 }
 
-/** Options that only concern what happens here, with what was fetched. Any other one is left to git in isolation. */
+/** Options that only affect this side of a fetch. Calls with any other option are left to git in isolation. */
 const plainOptions =
   /^(-q|--quiet|-v|--verbose|-p|--prune|--progress|--dry-run|-t|--tags|--no-tags|--no-rebase|--rebase(=(true|false|merges))?|-r|--ff|--no-ff|--ff-only|--no-edit|--autostash|--no-autostash|--stat|--no-stat)$/;
 

@@ -11,7 +11,7 @@ import { hidePasswords } from './remote-address.ts';
 import { unsafe } from './repository-layout.ts';
 import { MAX_REFS_BYTES, transportTo } from './transport-repository.ts';
 
-/** Commits that the remote is told of, so that it does not send them again. */
+/** Maximum number of our commits that we tell the remote about, so that it does not send them again. */
 const MOST_KNOWN = 2_000;
 /** Names of these commits in the transport repository. */
 const ownRefs = 'refs/countersign';

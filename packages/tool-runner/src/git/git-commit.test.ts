@@ -132,7 +132,7 @@ describe('git_commit', () => {
     }
   });
 
-  it('[VA-3] [RN-6] what a hook plants is set aside and told, and it changes neither configuration nor hooks', async () => {
+  it('[VA-3] [RN-6] files that a hook plants are set aside and reported; it can change neither configuration nor hooks', async () => {
     fixture.withCommit();
     fixture.git('config', 'core.hooksPath', 'tools/hooks');
     rmSync(join(fixture.root, '.git/hooks'), { recursive: true });

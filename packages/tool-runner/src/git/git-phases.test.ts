@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GitPhases, GitProgressLines } from './git-phases.ts';
 
 describe('GitPhases', () => {
-  it('[EV-1] says how far all of the work is, which each phase counts anew (founding documents: tool-system)', () => {
+  it('[EV-1] reports the progress of all phases together (founding documents: tool-system)', () => {
     const phases = new GitPhases();
     const lines = [
       'remote: Counting objects: 100% (8/8), done.',
@@ -20,7 +20,7 @@ describe('GitPhases', () => {
     ]);
   });
 
-  it('takes the only phase of a checkout for all of it', () => {
+  it('counts the only phase of a checkout as the whole', () => {
     const phases = new GitPhases();
     expect(phases.read('Updating files:  50% (1/2)')).toMatchObject({ percent: 50 });
     expect(phases.read('Updating files: 100% (2/2), done.')).toMatchObject({ percent: 100 });

@@ -18,9 +18,10 @@ describe('runGit', () => {
 
   const run = (
     args: readonly string[],
-    { signal, timeoutSeconds = 60 }: Partial<Parameters<typeof runGit>[1]>,
+    { signal, timeoutSeconds = 60, program }: Partial<Parameters<typeof runGit>[1]>,
   ) =>
     runGit(starter, {
+      ...(program !== undefined && { program }),
       args,
       confinement: { workspace: 'write', network: false, writableGit: 'data', maskSensitive: false },
       environment: {},
@@ -29,7 +30,7 @@ describe('runGit', () => {
       signal,
     });
 
-  it('[EX-8] what has ended before it was cancelled has ended, though nobody had looked yet', async () => {
+  it('[EX-8] git that ended before the cancellation completed, even if its end was not noticed yet', async () => {
     const cancel = new AbortController();
     const answer = run(['branch', 'made'], { signal: cancel.signal });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000); // git ends while this process stands still
@@ -38,9 +39,16 @@ describe('runGit', () => {
     expect(readdirSync(`${fixture.root}/.git/refs/heads`)).toContain('made');
   });
 
-  it('[RN-6] what has ended in time is no timeout', async () => {
+  it('[RN-6] git that ended in time did not time out', async () => {
     const answer = run(['rev-parse', '--is-inside-work-tree'], { timeoutSeconds: 1 });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
     expect((await answer).stdout.toString()).toBe('true\n');
+  });
+
+  it('[TL-3] keeps as much output as it may, and stops a program that prints more', async () => {
+    const endless = await run([], { program: 'yes', timeoutSeconds: 3_600 });
+    expect(endless).toMatchObject({ cut: true, stdout: Buffer.from('y\n'.repeat(500)) });
+    const short = await run(['rev-parse', '--is-inside-work-tree'], {});
+    expect(short).toMatchObject({ cut: false, exitCode: 0 });
   });
 });

@@ -132,7 +132,7 @@ cd ${remote} && echo evil >> config; echo evil > hooks/post-update; rm hooks/*; 
     expect(tipOf('main')).toBe(published);
   });
 
-  it('[RN-5] sees of what is outside the remote alone', async () => {
+  it('[RN-5] sees nothing outside the workspace but the remote', async () => {
     fixture.write(`${fixture.outside}/secret`, 'secret');
     fixture.write(
       `${remote}/hooks/post-receive`,

@@ -194,7 +194,7 @@ describe('bounds', () => {
     expect((await fixture.call('git_status')).truncated).toBe(true);
   });
 
-  it('[TL-3] a text of many megabytes is told, not shown', async () => {
+  it('[TL-3] a text of many megabytes is mentioned, not shown', async () => {
     fixture.withCommit();
     fixture.write('a.txt', Buffer.alloc(20 * 1024 * 1024, 'line\n'));
     const { files } = await fixture.call('git_diff');
@@ -342,7 +342,7 @@ describe('git_log', () => {
     expect(await subjects('a.txt')).toEqual(['subject', 'first']);
   });
 
-  it('takes a commit whose date and author are broken', async () => {
+  it('reads a commit whose date and author are invalid', async () => {
     fixture.withCommit();
     const tree = fixture.git('write-tree').trim();
     fixture.write('object', `tree ${tree}\nauthor nobody\ncommitter nobody\n\nbroken\n`);

@@ -17,7 +17,7 @@ const files = [
 ];
 const backups = ['~', '#', '.ba*', '.o[lr]*', '.save', '.sw[op]', '.tmp', '.copy'];
 
-/** Git compares names with their case; a name in other letters is the same secret. */
+/** Git's patterns are case-sensitive, but a name in another case is the same secret. */
 const inAnyCase = (pattern: string): string =>
   pattern.replace(/\[[^\]]*\]|[a-z]/g, (found) =>
     found.length > 1 ? found : `[${found}${found.toUpperCase()}]`,

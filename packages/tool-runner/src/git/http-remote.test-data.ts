@@ -30,7 +30,7 @@ interface HttpRemoteOptions {
   readonly instead?: RequestListener;
 }
 
-/** 127.0.0.2: programs that are told to use a proxy use it for all but 127.0.0.1. */
+/** Programs send requests for 127.0.0.1 past a proxy, but not those for 127.0.0.2. */
 const host = '127.0.0.2';
 
 export async function startHttpRemote(login: string, options: HttpRemoteOptions = {}): Promise<HttpRemote> {
@@ -47,7 +47,7 @@ export async function startHttpRemote(login: string, options: HttpRemoteOptions 
   const server = keys
     ? createTlsServer({ key: keys.key, cert: keys.cert }, listener)
     : createServer(listener);
-  // As a proxy it lets nothing through.
+  // Used as a proxy, it refuses every connection.
   server.on('connect', (_, socket) => {
     logins.push('as a proxy');
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');

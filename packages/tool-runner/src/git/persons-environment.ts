@@ -6,7 +6,7 @@ import { tryOr } from '../try-or.ts';
 /** Variables of git that say how the person signs in or reaches the network. The others say which repository to use. */
 const keptGitVariables =
   /^GIT_(ASKPASS|SSH|SSH_COMMAND|SSH_VARIANT|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM|SSL_\w+|PROXY_\w+|HTTP_\w+|EXEC_PATH)$/;
-/** They decide which code a program loads, belong to npm's own run, or hold secrets of ours. */
+/** Variables that decide which code a program loads, that belong to npm's own run, or that hold our own secrets. */
 const droppedVariables = /^(GIT_|LD_|DYLD_|BASH_ENV$|ENV$|BASH_FUNC_|COUNTERSIGN_|npm_|INIT_CWD$|NODE_)/;
 /** Variables that name one program. */
 const programVariables = ['GIT_ASKPASS', 'SSH_ASKPASS', 'GIT_SSH', 'GIT_EXEC_PATH'];

@@ -25,7 +25,7 @@ export interface TransportOptions {
   readonly settings?: readonly ConfigEntry[];
   /** The only protocol that git may use; none if left out. */
   readonly protocol?: string;
-  /** False: neither helper, nor agent, nor prompt is asked for a login. */
+  /** False: git asks neither a credential helper nor an agent nor the terminal for a login. */
   readonly mayAskForLogin?: boolean;
 }
 

@@ -142,7 +142,7 @@ describe('[RN-6] nothing in the configuration of a hostile repository takes part
     expect(headers).toEqual([undefined, undefined]);
   });
 
-  it('a linked work tree configuration counts as little', async () => {
+  it('ignores the configuration of a linked work tree too', async () => {
     fixture.git('config', 'extensions.worktreeConfig', 'true');
     fixture.git('config', '--worktree', 'credential.helper', `!${fixture.canary('canary', 'exit 1')}`);
     await naivePush();

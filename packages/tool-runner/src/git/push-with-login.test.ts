@@ -75,7 +75,7 @@ describe('[RN-6] git_push over https', () => {
     expect(tipOf('topic')).toBe(tip);
     fixture.git('-C', join(fixture.outside, 'remote.git'), 'fsck', '--full', '--strict');
     const said = fixture.progress.map(({ message = '' }) => message).join('\n');
-    // topic.txt, the two top folders that it is in, and three commits: none of the many files.
+    // Only topic.txt, its two parent folders and three commits are sent, not the many other files.
     expect(said).toMatch(/Writing objects: 100% \(6\/6\)$/);
   });
 

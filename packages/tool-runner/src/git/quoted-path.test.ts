@@ -11,7 +11,7 @@ it.each([
   expect(unquotePath(quoted).toString('utf8')).toBe(path);
 });
 
-it('gives a path that is no UTF-8 in quotes, and gets it back', () => {
+it('quotes a path that is not UTF-8, and reads it back', () => {
   const path = Buffer.from([0x61, 0xff, 0x22, 0x5c, 0x0a]);
   expect(pathText(path)).toBe('"a\\377\\"\\\\\\012"');
   expect(unquotePath(pathText(path))).toEqual(path);

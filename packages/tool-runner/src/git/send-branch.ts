@@ -76,7 +76,7 @@ async function askRemote(
 interface KnownCommits {
   /** Commits at the head of the remote's branches that this repository has. */
   readonly ids: readonly string[];
-  /** Whether the branch can move on from where it is there; undefined if there is no such branch. */
+  /** Whether the push is a fast-forward; undefined if the remote has no such branch. */
   readonly isForward: boolean | undefined;
   readonly hasBefore: boolean;
 }

@@ -24,7 +24,7 @@ it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens
       root: join(folder, 'workspace'),
       confinement: lookOnly,
       files,
-      system: systemArguments(files, { network: false }),
+      system: systemArguments(files),
       node: { programs: join(installed, 'bin'), shown: installed },
       shown,
       temporaryBytes,

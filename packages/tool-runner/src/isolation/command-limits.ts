@@ -36,12 +36,16 @@ export function limitArguments(
   usual: CommandLimits,
   own: ReadonlyMap<string, number>,
 ): string[] {
-  const limit = (name: string, title: string, value: number): string =>
-    `--${name}=${Math.min(value, own.get(title) ?? Number.POSITIVE_INFINITY)}`;
+  const capped = (title: string, value: number): number =>
+    Math.min(value, own.get(title) ?? Number.POSITIVE_INFINITY);
+  const limit = (name: string, title: string, value: number): string => `--${name}=${capped(title, value)}`;
+  const cpuSeconds = wanted?.cpuSeconds ?? usual.cpuSeconds;
+  // At the soft limit SIGXCPU ends a process, which says why; SIGKILL at the hard one does not.
+  const hardCpuSeconds = capped('Max cpu time', cpuSeconds + 5);
   return [
     '--core=0',
     limit('data', 'Max data size', wanted?.memoryBytes ?? usual.memoryBytes),
-    limit('cpu', 'Max cpu time', wanted?.cpuSeconds ?? usual.cpuSeconds),
+    `${limit('cpu', 'Max cpu time', cpuSeconds)}:${hardCpuSeconds}`,
     limit('nofile', 'Max open files', wanted?.files ?? usual.openFiles),
     limit('fsize', 'Max file size', Math.min(wanted?.fileBytes ?? usual.fileBytes, usual.fileBytes)),
     limit('nproc', 'Max processes', usual.processes),

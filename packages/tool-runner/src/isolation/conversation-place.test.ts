@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   mkdirSync,
   readdirSync,
@@ -25,7 +25,12 @@ const MiB = 1024 * 1024;
 
 describe.skipIf(cannotIsolate)('a place of its own', () => {
   const closing: Server[] = [];
-  const lists = { readable: [] as string[], path: [] as string[], commands: { ...defaultCommandLimits } };
+  const lists = {
+    readable: [] as string[],
+    path: [] as string[],
+    commands: { ...defaultCommandLimits },
+    programs: {},
+  };
   let fixture: IsolationFixture;
   beforeEach(() => {
     Object.assign(lists, { readable: [], commands: { ...defaultCommandLimits } });
@@ -75,9 +80,33 @@ server.serve_forever()'`;
     expect((await inPlace('a', ask, mayUseNetwork)).stdout).toBe('from the job');
     for (const other of [inPlace('b', ask), inPlace('b', ask, mayUseNetwork), fixture.bash(ask, mayWrite)])
       expect((await other).exitCode).toBe(7);
-    // The same port is free elsewhere.
+    // Another conversation can use the same port.
     await job('b', serve(3000));
     expect((await inPlace('b', ask)).stdout).toBe('from the job');
+  });
+
+  it('[RN-5] a program that is about to enter a conversation that ends never enters another one', async () => {
+    const place = async (session: string) => {
+      const made = await fixture.starter.placeOf(session);
+      if (!made) throw new Error('no place');
+      return made;
+    };
+    const networkIn = (line: readonly string[]): string =>
+      spawnSync(line[0] ?? '', [...line.slice(1), 'readlink', '/proc/self/ns/net'], { encoding: 'utf8' })
+        .stdout;
+    const first = await place('a');
+    const line = first.enter;
+    const own = networkIn(line);
+    const release = first.hold();
+    await fixture.starter.endConversation('a');
+    const second = await place('b');
+    expect(networkIn(second.enter)).not.toBe(own);
+    expect(networkIn(line)).toBe(own);
+    release();
+    release();
+    // Afterwards nothing can enter it, although its descriptors' numbers may be those of a third one.
+    expect(() => first.enter).toThrow('ended');
+    expect(first.holds([])).toBe(false);
   });
 
   it('[AP-9] neither this machine nor its services are on the shared loopback', async () => {
@@ -286,7 +315,7 @@ for where in [("127.0.0.1", ${port}), "\\0countersign-place-${process.pid}"]:
       runner.stdout.once('data', (data) => resolve(String(data))),
     );
     const { net, stateFolder } = JSON.parse(line) as { net: string; stateFolder: string };
-    const { ino } = statSync(`/proc/${runner.pid}/fd`); // the runner is there
+    const { ino } = statSync(`/proc/${runner.pid}/fd`); // throws if the runner has ended
     expect(ino).toBeGreaterThan(0);
     const holders = (): string[] =>
       readdirSync('/proc').filter((name) => {

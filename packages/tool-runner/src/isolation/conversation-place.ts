@@ -37,8 +37,8 @@ export class ConversationPlace {
   readonly #nsenter: string;
   readonly #descriptors: Readonly<Record<Namespace, number>>;
   readonly #closing = new AbortController();
-  /** Number of programs in it that we have started and that have not ended. */
-  users = 0;
+  #users = 0;
+  #isGone = false;
 
   private constructor(
     nsenter: string,
@@ -83,7 +83,27 @@ export class ConversationPlace {
     return this.#entering(['user', 'net']);
   }
 
+  /** Whether a program that we started in it has not ended. */
+  get isUsed(): boolean {
+    return this.#users > 0;
+  }
+
+  /**
+   * Call this before a program is started that enters, and what it returns when the program has ended. Until then the
+   * descriptors stay open: nsenter opens them by their numbers, which could be those of another conversation's place by then.
+   */
+  hold(): () => void {
+    this.#users += 1;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#users -= 1;
+      isHeld = false;
+      this.#forgetUnused();
+    };
+  }
+
   #entering(wanted: readonly Namespace[]): readonly string[] {
+    if (this.#isGone) throw new Error('the conversation has ended');
     // nsenter opens these itself. Inherited descriptors would stay open in the command.
     const opened = wanted.map(
       (name) => `${nsenterOption[name]}=/proc/${process.pid}/fd/${this.#descriptors[name]}`,
@@ -96,7 +116,7 @@ export class ConversationPlace {
     return this.#closing.signal;
   }
 
-  /** Whether a command that mounts these paths can enter: what lies in `/tmp` must be guarded. */
+  /** Whether a command with these mounts can use the place: every mounted folder in `/tmp` must be guarded. */
   holds(mounted: readonly string[]): boolean {
     return !this.closed.aborted && guardedNames(mounted).every((name) => this.guarded.includes(name));
   }
@@ -105,6 +125,12 @@ export class ConversationPlace {
   close(): void {
     if (this.closed.aborted) return;
     this.#closing.abort();
+    this.#forgetUnused();
+  }
+
+  #forgetUnused(): void {
+    if (this.isUsed || !this.closed.aborted || this.#isGone) return;
+    this.#isGone = true;
     for (const name of namespaces) closeSync(this.#descriptors[name]);
   }
 }

@@ -61,7 +61,7 @@ export class ConversationPlaces {
     for (const [session, made] of [...this.#places].slice(0, -1)) {
       if (this.#places.size <= maxPlaces) return;
       const place = await made;
-      if ((place?.users ?? 0) === 0) await this.end(session);
+      if (!place?.isUsed) await this.end(session);
     }
   }
 }

@@ -47,7 +47,7 @@ const pathsOf = ({ setAside }: Planted): string[] => setAside.map(({ path }) => 
 const read = (path: string): string => readFileSync(join(fixture.root, path), 'utf8');
 const link = (target: string, path: string): void => symlinkSync(target, join(fixture.root, path));
 
-describe.skipIf(cannotIsolate)('what has the number of a file that is gone', () => {
+describe.skipIf(cannotIsolate)('a planted file that reuses the inode of a removed one', () => {
   // ext4 gives the inode of a removed file to the next one that is made.
   it('[VA-3] is set aside like any other', async () => {
     const path = join(fixture.root, '.envrc');
@@ -59,7 +59,7 @@ describe.skipIf(cannotIsolate)('what has the number of a file that is gone', () 
     if (statSync(keptIn).ino !== ino) console.warn('This file system did not give the number again.');
   });
 
-  it('[VA-3] but a place that was only moved is what it was', async () => {
+  it('[VA-3] but a place that was only moved does not count as planted', async () => {
     fixture.write('sub/.envrc', 'mine');
     expect(pathsOf(await plant('mv sub other'))).toEqual([]);
   });
@@ -106,7 +106,7 @@ printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree 
   };
 
   it('[VA-3] does not keep the configuration that a command gave it', async () => {
-    // Without us it would execute.
+    // Without the guard, git runs the configured program.
     execFileSync('bash', ['-c', bare('before')], { cwd: fixture.root });
     expect(askGit('before')).toBe(true);
     rmSync(join(fixture.root, 'before'), { recursive: true });
@@ -335,7 +335,7 @@ describe.skipIf(cannotIsolate)('names and folders that are hard to look at', () 
     expect(readdirSync(fixture.root).length).toBe(1);
   });
 
-  it('[VA-3] a folder that cannot be listed is told, and nothing runs beside it', async ({ skip }) => {
+  it('[VA-3] reports a folder that cannot be listed, and runs no command', async ({ skip }) => {
     if (process.getuid?.() === 0) skip('root lists every folder; ordinary-user.test.ts shows it');
     expect(await plant('mkdir d; echo evil > d/.envrc; chmod 311 d')).toEqual({
       setAside: [],
@@ -345,7 +345,7 @@ describe.skipIf(cannotIsolate)('names and folders that are hard to look at', () 
     chmodSync(join(fixture.root, 'd'), 0o755);
   });
 
-  it('[VA-3] a tree that is deeper than a path can be is told', async () => {
+  it('[VA-3] reports a tree that is deeper than a path can be', async () => {
     const name = 'd'.repeat(200);
     const { problem } = await plant(
       `for i in {1..25}; do mkdir ${name}; cd ${name}; done; echo evil > .envrc`,
@@ -394,7 +394,7 @@ describe.skipIf(cannotIsolate)('what our own tools write while a command runs', 
     expect(await plant('echo approved > .pre-commit-config.yaml')).toMatchObject({ setAside: [{}] });
   });
 
-  it('is no matter where nothing runs', () => {
+  it('does not matter while no command runs', () => {
     expect(() => fixture.starter.expectChanges([{ path: '.envrc', after: 'sha256:0' }])).not.toThrow();
   });
 });

@@ -35,7 +35,7 @@ describe('findOwnNode', () => {
     expect(find(prefixIsHome)).toEqual({ programs: join(parent, 'home/bin'), shown: prefixIsHome });
   });
 
-  it('[VA-4] knows none in the workspace, none that is gone, and no editor', () => {
+  it('[VA-4] finds none in the workspace, none that was removed, and no editor', () => {
     const inside = program('workspace/node_modules/node/bin/node');
     const around = program('bin/node', { withNpm: true });
     expect([find(inside), find(join(parent, 'gone/node')), find(program('code'))]).toEqual(

@@ -49,7 +49,7 @@ describe('[RN-5] a host that the card did not name', () => {
     expect(pass.heldMs).toBeGreaterThan(50);
   });
 
-  it('is never this machine, which nobody is asked about', async () => {
+  it('is never this machine, and the person is not asked about it', async () => {
     const { pass, asked } = passThatAsks({});
     for (const host of [
       'localhost',

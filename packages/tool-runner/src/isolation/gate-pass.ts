@@ -5,12 +5,12 @@ import type { Confinement } from './isolated-process.ts';
 /** The user name in the URL of the proxy. */
 export const proxyUser = 'countersign';
 
-/** A command may ask for this many other hosts, and its result names as many. */
+/** Maximum number of undeclared hosts that a command may ask for, and that its result names. */
 const maxNamed = 20;
 
 /**
- * One command's use of the network gate, from its start to its end (RN-5). Commands that share a loopback can all connect
- * to the gate, so a command says its key with each request.
+ * One command's use of the network gate, from its start to its end (RN-5). Commands that share a loopback can all
+ * connect to the gate, so each request carries the key of its command.
  */
 export class GatePass {
   readonly key = randomBytes(24).toString('hex');
@@ -37,7 +37,7 @@ export class GatePass {
     return `Basic ${this.#encodedLogin}`;
   }
 
-  /** What must not stand in the command's output. */
+  /** Values that must be removed from the command's output. */
   get secrets(): readonly string[] {
     return [this.key, this.#encodedLogin];
   }
@@ -46,12 +46,12 @@ export class GatePass {
     return Buffer.from(`${proxyUser}:${this.key}`).toString('base64');
   }
 
-  /** The hosts that the command wanted to reach and nobody was asked about, as a call would name them. */
+  /** Hosts that were refused without asking the person, written as in the `network` parameter. */
   get refused(): readonly string[] {
     return [...this.#refused];
   }
 
-  /** The hosts that the person was asked about and did not allow. */
+  /** Hosts that the person was asked about and refused. */
   get rejected(): readonly string[] {
     return [...this.#rejected];
   }
@@ -62,8 +62,8 @@ export class GatePass {
   }
 
   /**
-   * Throws unless the card named this host, or the person allows it now. `isOwnPort`: the person opened this port of the
-   * machine itself.
+   * Throws unless the card named this host or the person allows it now. `isOwnPort`: the person opened this port of
+   * their own machine to commands.
    */
   async require(hostname: string, port: number, isOwnPort: boolean): Promise<void> {
     if (this.#access === true) return;
@@ -93,7 +93,7 @@ export class GatePass {
       return false;
     }
     const ask = this.#askForHost;
-    // One card of a command at a time.
+    // Show one card of a command at a time.
     const asked = this.#hold(this.#lastAsked.then(() => ask(wanted)));
     this.#lastAsked = asked;
     this.#asked.set(wanted, asked);

@@ -115,4 +115,10 @@ describe('probeIsolation', () => {
     expect(probeIsolation(broken)).toEqual({ problem: expect.stringContaining('No permissions') });
     expect(probeIsolation('/no/such/bwrap')).toEqual({ problem: 'bubblewrap is not installed' });
   });
+
+  it('[RN-5] does not isolate without limits', () => {
+    expect(probeIsolation(undefined, undefined, () => undefined)).toEqual({
+      problem: 'prlimit (of util-linux) is not installed',
+    });
+  });
 });

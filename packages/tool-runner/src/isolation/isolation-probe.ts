@@ -25,15 +25,17 @@ export function findTool(name: string): string | undefined {
 }
 
 /** Checks whether isolation works on this machine by running bubblewrap once, which takes about 10 ms. */
-export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string = process.platform): Probe {
+export function probeIsolation(
+  bubblewrap = findTool('bwrap'),
+  platform: string = process.platform,
+  find = findTool,
+): Probe {
   if (platform !== 'linux') return { problem: `isolation needs Linux, and this is ${platform}` };
-  const prlimit = findTool('prlimit');
+  const prlimit = find('prlimit');
   if (bubblewrap === undefined || !existsSync(bubblewrap)) return { problem: 'bubblewrap is not installed' };
   if (prlimit === undefined) return { problem: 'prlimit (of util-linux) is not installed' };
   const problem = tryBubblewrap(bubblewrap, ['--unshare-net', '--proc', '/proc', '--dev', '/dev']);
-  return problem === undefined
-    ? { tools: { bubblewrap, prlimit, nsenter: findTool('nsenter') } }
-    : { problem };
+  return problem === undefined ? { tools: { bubblewrap, prlimit, nsenter: find('nsenter') } } : { problem };
 }
 
 /** Runs bubblewrap with these arguments. Returns its error message, or undefined if it works. `input` is its stdin. */
@@ -84,8 +86,8 @@ export interface IsolationCheck {
 /** How well this machine can isolate commands (RN-5), as `countersign doctor` shows it. */
 export interface IsolationReport {
   /**
-   * `none`: commands are not isolated, and LOW commands need approval. `partial`: everything works except what isolation
-   * holds without: the filter of system calls, the place that the commands of a conversation share, or layers.
+   * `none`: commands are not isolated, and LOW commands need approval. `partial`: commands are isolated, but without
+   * the filter of system calls, the place that the commands of a conversation share, or layers.
    */
   readonly level: 'full' | 'partial' | 'none';
   readonly checks: readonly IsolationCheck[];

@@ -11,7 +11,7 @@ import { GitRepository } from '../git/git-repository.ts';
 import { cannotIsolate } from './isolation-fixture.test-data.ts';
 import { IsolatingStarter } from './process-starter.ts';
 
-/** Shell lines that run unasked, really run: what they print, and that no secret is in it. */
+/** Runs the shell lines that need no approval, and checks what they print and that it contains no secret. */
 describe.skipIf(cannotIsolate)('[RK-2] [RN-5] a LOW shell line', () => {
   const canary = 'canary-20b7';
   let workspace: TemporaryWorkspace;

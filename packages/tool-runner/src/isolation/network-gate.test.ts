@@ -103,7 +103,7 @@ describe.skipIf(cannotIsolate)('network of a command in isolation', () => {
     expect(requests).toEqual([]);
   });
 
-  it('[RN-5] says so when nobody is there', async () => {
+  it('[RN-5] reports when nothing listens at the host', async () => {
     const { port } = await server();
     await cleanUps.pop()?.();
     const fixture = fixtureFor({ reachablePorts: [port] });
@@ -120,7 +120,7 @@ describe.skipIf(cannotIsolate)('network of a command in isolation', () => {
   });
 
   it('[RN-5] the command keeps its input, exit code and signals', async () => {
-    const fixture = fixtureFor();
+    const fixture = fixtureFor({ killDelayMs: 60_000 });
     expect(await fixture.bash('cat; echo out; echo err >&2; exit 7', mayUseNetwork)).toEqual({
       stdout: 'out\n',
       stderr: 'err\n',
@@ -208,14 +208,14 @@ describe('NetworkGate', () => {
     ['nothing', '', /^HTTP\/1.1 502 /],
     ['half a reply', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf', /^HTTP\/1.1 200 OK.*half$/s],
     ['odd headers', 'HTTP/1.1 200 OK\r\nx: \xe9\r\ncontent-length: 0\r\n\r\n', /^HTTP\/1.1 200 OK/],
-  ])('[RN-5] goes on when a web server replies %s', async (_, reply, expected) => {
+  ])('[RN-5] keeps working when a web server replies %s', async (_, reply, expected) => {
     const port = await saying(reply);
     const gate = await gateTo(port);
     expect(await say(gate, request(gate, port, 'connection: close\r\n'))).toMatch(expected);
     expect(await say(gate, request(gate, 1, 'connection: close\r\n'))).toMatch(/^HTTP\/1.1 403 /);
   });
 
-  it('[AP-9] lets nobody through without the key of a command that runs', async () => {
+  it('[AP-9] refuses connections without the key of a running command', async () => {
     const { port, requests } = await server();
     const gate = await gateTo(port);
     const pass = gate.admit(true);
@@ -343,7 +343,7 @@ describe('NetworkGate', () => {
     await expect.poll(answer).toMatch(/^HTTP\/1.1 407 /);
   });
 
-  it('[RN-5] takes so many connections and no more, and one request of each at a time', async () => {
+  it('[RN-5] limits connections, and handles one request of each at a time', async () => {
     const { port } = await server();
     const gate = await gateTo(port, 3);
     const held = Array.from({ length: 3 }, () => connect(gate.path).on('error', () => {}));

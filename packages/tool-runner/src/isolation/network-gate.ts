@@ -259,8 +259,8 @@ export const gatePlace = '/run/countersign/network';
 export const bridgePlace = '/run/countersign/bridge.cjs';
 
 /**
- * Returns environment variables that make programs use the gate as their proxy. Without a port of ours, the bridge puts its
- * own where they say 0: the kernel chooses a free one, so that no other command can listen there before and get the key.
+ * Returns environment variables that make programs use the gate as their proxy. With port 0, the bridge fills in its
+ * own port: the kernel chooses a free one, so that no other command can already listen there and receive the key.
  */
 export function proxyEnvironment(key: string, port = 0): Readonly<Record<string, string>> {
   const proxy = `http://${proxyUser}:${key}@127.0.0.1:${port}`;

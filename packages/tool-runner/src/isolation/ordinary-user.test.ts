@@ -4,7 +4,7 @@ import { cannotIsolate } from './isolation-fixture.test-data.ts';
 
 const user = 65_534;
 
-/** Runs a module as a user without rights; what it prints as JSON, or why that was not possible. */
+/** Runs a module as a user without rights. Returns its JSON output, or why it could not run. */
 function runAsOrdinaryUser(script: string): { readonly seen: unknown } | { readonly problem: string } {
   const node = [process.execPath, '--input-type=module', '-e', script];
   const { stdout, stderr, error } = spawnSync(

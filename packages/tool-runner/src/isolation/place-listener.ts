@@ -6,16 +6,19 @@ import type { ConversationPlace } from './conversation-place.ts';
 const LONGEST_START_MS = 10_000;
 
 /**
- * Listens on the loopback of a conversation, for as long as the conversation has it, and returns the port (RN-5). A small
- * process of ours enters the network, makes the listening socket, hands it over and ends: so a command that wants network
- * needs no process of its own, and no other command can ever listen on that port. Undefined if it cannot be done.
+ * Listens on the loopback of a conversation until the conversation's place is closed, and returns the port (RN-5). A
+ * small process of ours enters the network, makes the listening socket, hands it over and ends. So a command with
+ * network access needs no process of its own, and no other command can ever listen on that port. Undefined if it fails.
  */
 export function listenInPlace(
-  { enterNetwork, closed }: Pick<ConversationPlace, 'enterNetwork' | 'closed'>,
+  place: ConversationPlace,
   onConnection: (socket: Socket) => void,
 ): Promise<number | undefined> {
+  const { closed } = place;
+  if (closed.aborted) return Promise.resolve(undefined);
   const code = `(${handOver.toString()})(require('node:net'))`;
-  const [program = '', ...args] = [...enterNetwork, process.execPath, '-e', code];
+  const [program = '', ...args] = [...place.enterNetwork, process.execPath, '-e', code];
+  const release = place.hold();
   const child = spawn(program, args, {
     cwd: '/',
     // In an editor, process.execPath is the editor's own program.
@@ -35,8 +38,11 @@ export function listenInPlace(
       resolve(closed.aborted ? undefined : port);
       child.kill('SIGKILL');
     });
-    child.once('error', () => resolve(undefined));
-    child.once('exit', () => resolve(undefined));
+    for (const end of ['error', 'exit'] as const)
+      child.once(end, () => {
+        release();
+        resolve(undefined);
+      });
   });
 }
 

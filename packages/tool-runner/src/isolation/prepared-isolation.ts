@@ -19,7 +19,6 @@ export interface Prepared {
   readonly inherited: readonly number[];
   readonly guard: ExecutingPlaceGuard;
   readonly system: readonly string[];
-  readonly systemWithNetwork: readonly string[];
   readonly limitsOfRunner: ReadonlyMap<string, number>;
 }
 
@@ -44,8 +43,7 @@ export function prepareIsolation(
   return {
     tools,
     files,
-    system: systemArguments(files, { network: false }),
-    systemWithNetwork: systemArguments(files, { network: true }),
+    system: systemArguments(files),
     limitsOfRunner: ownLimits(),
     seccomp: withSockets && withoutSockets ? { withSockets, withoutSockets } : undefined,
     inherited: inheritedDescriptors(),

@@ -52,7 +52,7 @@ export interface ProcessStarterOptions {
   readonly settings?: () => CommandSettings;
 }
 
-/** What `runner.json` says of commands. */
+/** The settings of `runner.json` for commands. */
 export interface CommandSettings extends ProgramFolders {
   readonly commands: CommandLimits;
   /** By name. `layer`: false for a program that must write in the workspace itself. */
@@ -283,7 +283,9 @@ export class IsolatingStarter implements ProcessStarter {
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { commands } = this.#settings();
     const { confinement } = request;
-    const place = request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
+    const { readable = [], writable = [] } = confinement;
+    const mounts = [...this.#mountsOf(shown), ...readable, ...writable];
+    const place = request.place?.holds(mounts) ? request.place : undefined;
     const { layer } = request;
     // A layer has no way to the sockets and pipes below it: what it shows are others of the same name.
     const isCovered = layer !== undefined && !confinement.maskSensitive;
@@ -305,7 +307,7 @@ export class IsolatingStarter implements ProcessStarter {
         root: this.#workspace.root,
         confinement,
         files: prepared.files,
-        system: confinement.network ? prepared.systemWithNetwork : prepared.system,
+        system: prepared.system,
         node: shown.node,
         shown,
         place,
@@ -377,6 +379,7 @@ export class IsolatingStarter implements ProcessStarter {
       ...request.environment,
     };
     let child: ChildProcess;
+    const release = launch.place?.hold();
     try {
       child = spawn(command, args, {
         cwd: launch.cwd,
@@ -385,6 +388,7 @@ export class IsolatingStarter implements ProcessStarter {
         detached: true,
       });
     } catch (cause) {
+      release?.();
       throw new CountersignError(
         'SPAWN_FAILED',
         { program: request.program, problem: (cause as Error).message },
@@ -394,9 +398,8 @@ export class IsolatingStarter implements ProcessStarter {
     const started = new StartedProcess(child, launch);
     this.#started.set(child, started);
     if (launch.pass) this.#passes.set(child, launch.pass);
-    if (launch.place) launch.place.users += 1;
     void started.ended.then(() => {
-      if (launch.place) launch.place.users -= 1;
+      release?.();
       launch.pass?.end();
       this.#started.delete(child);
       this.#ended.set(child, started);

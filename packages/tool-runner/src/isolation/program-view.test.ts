@@ -14,7 +14,12 @@ import {
 import { IsolatingStarter } from './process-starter.ts';
 
 describe.skipIf(cannotIsolate)('the folders of the person', () => {
-  const lists = { readable: [] as string[], path: [] as string[], commands: { ...defaultCommandLimits } };
+  const lists = {
+    readable: [] as string[],
+    path: [] as string[],
+    commands: { ...defaultCommandLimits },
+    programs: {},
+  };
   let fixture: IsolationFixture;
   beforeEach(() => {
     Object.assign(lists, { readable: [], path: [], commands: { ...defaultCommandLimits } });

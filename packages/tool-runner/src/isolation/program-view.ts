@@ -26,7 +26,7 @@ export interface ShownFolders {
   readonly links: readonly { readonly path: string; readonly real: string }[];
   /** Sensitive files, sockets and pipes below the mounts, to be covered. Absolute, links resolved. */
   readonly masked: readonly { readonly path: string; readonly isFolder: boolean }[];
-  /** Variables by which programs find what is theirs. */
+  /** Variables that tell programs where their own files are. */
   readonly environment: Readonly<Record<string, string>>;
 }
 

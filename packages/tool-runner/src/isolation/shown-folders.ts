@@ -87,6 +87,6 @@ const secretsOfHome = `.ssh .aws .gnupg .azure .kube .gcloud .docker .password-s
   .split(/[ \n]+/)
   .map((name) => name.replace('\u00a0', ' '));
 
-/** What is said of a refused entry of `runner.json`. */
+/** The message about a refused entry of `runner.json`. */
 export const refusedEntry = (path: string, problem: string): string =>
   `runner.json lets commands read "${path}", but ${problem}`;

@@ -27,15 +27,10 @@ const configuration =
   `ld.so.cache ld.so.conf ld.so.conf.d alternatives localtime timezone os-release debian_version
   lsb-release redhat-release fonts mime.types magic magic.mime services protocols terminfo inputrc locale.alias
   ssl/openssl.cnf crypto-policies java java-* .java maven/m2.conf maven/logging python python3* perl php ImageMagick-* groff
-  texmf texlive ghostscript papersize xml sgml xdg/mimeapps.list dotnet R`.split(/\s+/);
-/** Certificates, for commands with network. DNS settings are not needed: the network gate resolves names outside. */
-const networkConfiguration = [
-  'ssl/certs',
-  'ssl/cert.pem',
-  'pki/tls/certs',
-  'pki/ca-trust',
-  'ca-certificates',
-];
+  texmf texlive ghostscript papersize xml sgml xdg/mimeapps.list dotnet R
+  ssl/certs ssl/cert.pem pki/tls/certs pki/ca-trust ca-certificates`.split(/\s+/);
+/** Which packages of the system are installed. What they contain is below /usr anyway. */
+const packageList = '/var/lib/dpkg/status';
 
 /** Returns the paths that exist, with links resolved. A link that leads out of /usr and /etc is left out. */
 function existingConfiguration(names: readonly string[]): { readonly at: string; readonly real: string }[] {
@@ -82,7 +77,7 @@ export function prepareFiles(folder: string, person: PersonName) {
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(etc, name), text);
   writeFileSync(files.emptyFile, '');
   writeFileSync(files.bridge, bridgeSource());
-  for (const { at, real } of existingConfiguration([...configuration, ...networkConfiguration])) {
+  for (const { at, real } of existingConfiguration(configuration)) {
     const place = join(etc, at.slice('/etc/'.length));
     if (existsSync(place)) continue;
     const isFolder = lstatSync(real).isDirectory();
@@ -110,17 +105,17 @@ function gitConfiguration({ name, email }: PersonName): string {
 }
 
 /** Returns the bubblewrap arguments for the system's programs and some configuration. */
-export function systemArguments(files: PreparedFiles, { network }: { readonly network: boolean }): string[] {
+export function systemArguments(files: PreparedFiles): string[] {
   const shown = programFolders
     .filter((path) => existsSync(path))
     .flatMap((path) =>
       lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
     );
-  const paths = network ? [...configuration, ...networkConfiguration] : configuration;
-  const mounted = existingConfiguration(paths).flatMap(({ at, real }) => ['--ro-bind', real, at]);
+  const mounted = existingConfiguration(configuration).flatMap(({ at, real }) => ['--ro-bind', real, at]);
   return [
     ...shown,
     ...['--ro-bind', files.etc, '/etc', ...mounted],
+    ...(existsSync(packageList) ? ['--ro-bind', packageList, packageList] : []),
     // Mounted read-only, because otherwise root could change the machine's settings in /proc/sys.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
     ...['--dir', '/run', '--symlink', '../run', '/var/run', '--symlink', '../tmp', '/var/tmp'],

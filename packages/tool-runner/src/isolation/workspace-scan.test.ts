@@ -19,7 +19,7 @@ function workspace(paths: readonly string[]): string {
   return root;
 }
 
-/** With no home. */
+/** The options of a scan for a person without a home folder. */
 const at = (root: string) => ({ root, home: join(root, '../no-home') });
 const paths = (places: readonly { path: string }[]): string[] => places.map(({ path }) => path).sort();
 
@@ -74,7 +74,7 @@ describe('WorkspaceScan', () => {
     expect(executing.find(({ path }) => path === '.husky')?.type).toBe('link');
   });
 
-  it('[VA-3] also where the place is told by names that are not hidden', () => {
+  it('[VA-3] also if the place is recognised by names without a dot', () => {
     const root = workspace([
       '.mvn/extensions.xml',
       '.hg/hgrc',
@@ -153,7 +153,7 @@ describe('WorkspaceScan', () => {
     expect(paths(scan.findPlaces().linkedOutside)).toEqual(['late.txt', 'src/notes.txt']);
   });
 
-  it('[VA-1] counts the names anew where another folder got or lost one', () => {
+  it('[VA-1] counts the names again when another folder gained or lost one', () => {
     const [root, outside] = [workspace(['src/own.txt', 'other/x']), workspace(['secret.txt'])];
     linkSync(join(outside, 'secret.txt'), join(root, 'src/notes.txt'));
     linkSync(join(root, 'src/own.txt'), join(root, 'other/own.txt'));

@@ -51,7 +51,7 @@ export interface ScanBounds {
  * Installed packages are large, and commands may execute them anyway. Only their hidden folders are searched, and only
  * for sockets, pipes and devices: build tools leave sockets in `node_modules/.cache`.
  */
-export const packageFolders: ReadonlySet<string> = new Set(['node_modules', 'site-packages']);
+const packageFolders: ReadonlySet<string> = new Set(['node_modules', 'site-packages']);
 const unscannedPackageFolders = new Set(['.bin', '.pnpm', '.store']);
 /** Python's own tests, which have dozens of keys that everybody knows. */
 const publicKeys = /(^|\/)lib\/python3\.\d+\/test$/;

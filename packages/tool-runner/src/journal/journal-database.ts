@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { CountersignError } from '@countersign/protocol';
+import { CountersignError, messageOf } from '@countersign/protocol';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -33,6 +33,16 @@ export class JournalDatabase {
     return orUnavailable(() => this.#statement(sql).all(...values));
   }
 
+  /** Runs `work`, all of it or nothing, without a flush: the next other write flushes it too. */
+  unflushed(work: () => void): void {
+    this.#database.exec('pragma synchronous = normal');
+    try {
+      this.transaction(work);
+    } finally {
+      this.#database.exec('pragma synchronous = full');
+    }
+  }
+
   /** Runs `work`, all of it or nothing. */
   transaction(work: () => void): void {
     orUnavailable(() => {
@@ -64,18 +74,13 @@ export function orUnavailable<T>(work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    throw journalUnavailable(cause);
+    if (cause instanceof CountersignError) throw cause;
+    const said = messageOf(cause);
+    const problem = isDiskProblem(cause)
+      ? `${said}; free space on the disk of Countersign's state folder`
+      : said;
+    throw new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
   }
-}
-
-/** Turns an error into JOURNAL_UNAVAILABLE. A CountersignError stays as it is. */
-export function journalUnavailable(cause: unknown): CountersignError {
-  if (cause instanceof CountersignError) return cause;
-  const said = cause instanceof Error ? cause.message : String(cause);
-  const problem = isDiskProblem(cause)
-    ? `${said}; free space on the disk of Countersign's state folder`
-    : said;
-  return new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
 }
 
 /** SQLite reports a full disk as SQLITE_FULL (13), and a quota or file size limit as SQLITE_IOERR (10). */

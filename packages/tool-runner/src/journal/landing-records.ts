@@ -21,7 +21,7 @@ export interface PendingLanding {
 }
 
 /** So many changes are written or read at a time, to let other work run in between. */
-const PAGE = 1000;
+const PAGE = 250;
 
 /** The journal's records of landings and undos that begin, and the room for their undo copies. */
 export class LandingRecords {
@@ -45,7 +45,7 @@ export class LandingRecords {
   async begin(landing: PendingLanding, changes: readonly PlannedChange[], runId?: string): Promise<void> {
     const { toolId, attempt, layer, notUndoable } = landing;
     for (let start = 0; start < changes.length; start += PAGE) {
-      this.#database.transaction(() => {
+      this.#database.unflushed(() => {
         changes.slice(start, start + PAGE).forEach((change, i) => {
           this.#database.run(insertChange, [toolId, attempt, start + i, ...columnsOf(change), this.#now()]);
         });
@@ -142,7 +142,7 @@ export class LandingRecords {
 
   async #mark(changes: readonly RecordedChange[], undoneAt: number | null): Promise<void> {
     for (let start = 0; start < changes.length; start += PAGE) {
-      this.#database.transaction(() => {
+      this.#database.unflushed(() => {
         for (const { order } of changes.slice(start, start + PAGE))
           this.#database.run('update changes set undone_at = ? where rowid = ?', [undoneAt, order]);
       });

@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
-import { type BigIntStats, constants, lstatSync, readlinkSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
-import { DIRECTORY, type FileVersion, identityOf } from '../files/file-snapshot.ts';
+import { DIRECTORY, type FileVersion, identityOf, versionOf } from '../files/file-snapshot.ts';
 import { nameFromDisk } from '../isolation/disk-names.ts';
 import { failedWith } from '../real-disk.ts';
 
@@ -60,6 +69,8 @@ export const targetOf = (version: FileVersion): string | undefined =>
   version?.startsWith(LINK) ? version.slice(LINK.length) : undefined;
 
 const PIECE_BYTES = 1024 * 1024;
+/** A smaller file is read at once: waiting for each step of reading it takes longer than the reading. */
+const SMALL_BYTES = 128 * 1024;
 /** Does not follow a link, and does not block on a pipe. */
 export const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
@@ -75,6 +86,7 @@ export async function versionNow(
   if (entry.type === 'directory') return DIRECTORY;
   if (entry.type === 'link') return LINK + nameFromDisk(readlinkSync(at, { encoding: 'buffer' }));
   if (entry.type === 'other') return undefined;
+  if (entry.size <= SMALL_BYTES) return smallFileVersion(at, entry);
   const file = await open(at, readFlags);
   try {
     const isSame = async () => identityOf(await file.stat({ bigint: true })) === entry.identity;
@@ -90,6 +102,18 @@ export async function versionNow(
     return (await isSame()) ? `sha256:${hash.digest('hex')}` : undefined;
   } finally {
     await file.close();
+  }
+}
+
+function smallFileVersion(at: string | Buffer, entry: EntryNow): FileVersion | undefined {
+  const file = openSync(at, readFlags);
+  try {
+    const isSame = () => identityOf(fstatSync(file, { bigint: true })) === entry.identity;
+    if (!isSame()) return undefined;
+    const version = versionOf(readFileSync(file));
+    return isSame() ? version : undefined;
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -133,7 +133,7 @@ describe.each(disks)('[RN-12] %s', (_name, workspaceDisk, stateDisk) => {
       'protected folders',
       'mkdir p; echo x > p/x; mkdir p/q; echo y > p/q/y; chmod 555 p/q p; chmod 555 deep',
     ],
-    ['many', 'for i in $(seq 600); do mkdir -p m/$((i%7)); echo $i > m/$((i%7))/$i; done; rm -r many'],
+    ['many', 'mkdir -p m/{0..6}; for i in {1..600}; do echo $i > m/$((i%7))/$i; done; rm -r many'],
     ['nothing', 'true'],
   ])('lands %s, and undo brings back what was there', async (_what, script) => {
     write('a.txt');
@@ -503,7 +503,7 @@ it('[RN-12] lands and undoes for an ordinary user too, in folders that the comma
   `;
   const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
   const { stdout, stderr } = spawnSync(
-    'setpriv',
+    '/usr/bin/setpriv',
     [...user, process.execPath, '--input-type=module', '-e', script],
     {
       encoding: 'utf8',

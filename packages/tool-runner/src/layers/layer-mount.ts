@@ -1,9 +1,10 @@
 import { findTool } from '../isolation/isolation-probe.ts';
 
-/** The programs that mount a layer: of util-linux, and a shell. */
+/** The programs that mount a layer: of util-linux, and shells. `sh` starts faster; `bash` reads names with line feeds. */
 export interface LayerTools {
   readonly unshare: string;
   readonly mount: string;
+  readonly sh: string;
   readonly bash: string;
 }
 
@@ -23,9 +24,9 @@ export interface LayerFolders {
 }
 
 export function findLayerTools(find = findTool): LayerTools | { readonly missing: string } {
-  const [unshare, mount, bash] = ['unshare', 'mount', 'bash'].map(find);
-  if (unshare && mount && bash) return { unshare, mount, bash };
-  const missing = !unshare ? 'unshare (of util-linux)' : !mount ? 'mount (of util-linux)' : 'bash';
+  const [unshare, mount, sh, bash] = ['unshare', 'mount', 'sh', 'bash'].map(find);
+  if (unshare && mount && sh && bash) return { unshare, mount, sh, bash };
+  const missing = !unshare ? 'unshare (of util-linux)' : !mount ? 'mount (of util-linux)' : 'a shell';
   return { missing };
 }
 
@@ -65,14 +66,14 @@ export const lookLine = (
 ): readonly string[] => mounting(tools, way, `${lookOptions[way]},lowerdir=${upper}:${root}`, merged);
 
 const mounting = (
-  { unshare, mount, bash }: LayerTools,
+  { unshare, mount, sh }: LayerTools,
   way: MountWay,
   options: string,
   merged: string,
 ): readonly string[] => [
   unshare,
   ...(way === 'user' ? ['--user', '--map-root-user'] : []),
-  ...['--mount', '--', ...bashLine(bash, mountScript, [mount, options, merged])],
+  ...['--mount', '--', sh, '-c', mountScript, 'sh', mount, options, merged],
 ];
 
 /** The variable is for newer versions of mount(8), which otherwise refuse options of more than 256 bytes. */

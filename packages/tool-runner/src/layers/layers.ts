@@ -254,14 +254,19 @@ function removeNow(folder: string): true {
   return true;
 }
 
-/** Removes a folder in a process of its own, also where the command or the kernel took our permissions. */
-export async function removeFolder(folder: string): Promise<void> {
+/**
+ * Removes a folder in a process of its own, also where the command or the kernel took our permissions. `signal`: from then on
+ * this process may end before that one.
+ */
+export async function removeFolder(folder: string, signal?: AbortSignal): Promise<void> {
   const script = 'rm -rf -- "$1" || { chmod -R u+rwx -- "$1"; rm -rf -- "$1"; }';
   const child = spawn('/bin/sh', ['-c', script, 'sh', folder], {
     cwd: '/',
     env: { PATH: '/usr/bin:/bin:/run/current-system/sw/bin' },
     stdio: 'ignore',
+    detached: true,
   });
+  signal?.addEventListener('abort', () => child.unref());
   await new Promise((resolve) => {
     child.once('error', resolve);
     child.once('close', resolve);

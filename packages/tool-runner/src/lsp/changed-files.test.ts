@@ -13,7 +13,7 @@ const begin = () => ChangedFiles.begin(fixture.workspace.root, ['.x']);
 const untilTrusted = () => new Promise((resolve) => setTimeout(resolve, 120));
 
 describe('ChangedFiles', () => {
-  it('finds what came, changed and went since the last time', async () => {
+  it('finds files that were added, changed and removed since the last time', async () => {
     await untilTrusted();
     const files = await begin();
     expect(await files.find()).toEqual(new Map());

@@ -28,7 +28,7 @@ describe('[TL-2] TextLines', () => {
     expect(lines.toServer({ line: 4, col: 1 }, 'utf-16')).toBeUndefined();
   });
 
-  it('takes what a server says of a place behind the end of a line for its end', () => {
+  it('treats a position after the end of a line as its end', () => {
     expect(lines.fromServer({ line: 2, character: 99 }, 'utf-16')).toEqual({ line: 3, col: 5 });
     expect(lines.fromServer({ line: 2, character: 99 }, 'utf-32')).toEqual({ line: 3, col: 5 });
     expect(lines.fromServer({ line: 3, character: 0 }, 'utf-16')).toBeUndefined();

@@ -218,7 +218,7 @@ describe('a server that fails', () => {
     ['diagnostics', '{"kind": "full", "items": [null]}'],
     ['diagnostics', '{"kind": "full", "items": [{"range": 1, "message": "x"}]}'],
     ['diagnostics', '{"kind": "unchanged"}'],
-  ] as const)('and answers %s with %.40s crashes nobody', async (tool, value) => {
+  ] as const)('cannot crash us by answering %s with %.40s', async (tool, value) => {
     const params = tool === 'symbols' || tool === 'diagnostics' ? { path: 'a.fake' } : at;
     expect(await codeOf(callTool(setUp('wrong', value), tool, params))).toBe('LANGUAGE_SERVER_FAILED');
   });
@@ -453,7 +453,7 @@ describe('cancelling and stopping', () => {
     expect(fixture.children[1]).toMatchObject({ exitCode: null, signalCode: 'SIGTERM' });
   });
 
-  it('a server that nobody asked for some minutes is stopped, and started again on demand', async () => {
+  it('a server that was idle for some minutes is stopped, and started again on demand', async () => {
     fixture.write('x.ts', 'const x = 1;\n');
     const clock = new ManualClock();
     const lsp = fixture.executor({ clock, waits: { idleMs: 60_000 } });

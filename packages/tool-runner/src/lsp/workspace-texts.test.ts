@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => fixture.dispose());
 
-/** What is shown of a file: its path and first line, or why nothing is. */
+/** Returns the path and first line of a file, or why the file is not shown. */
 function show(path: string): string {
   const file = files.lookUp()(pathToFileURL(join(fixture.workspace.root, path)).href);
   return typeof file === 'string' ? file : `${file.path}: ${file.lines.line(1)}`;
@@ -25,7 +25,7 @@ describe('LocatedFiles', () => {
   it('shows what the file has now, also when it was kept', async () => {
     await untilTrusted();
     expect([show('real/a.txt'), show('real/a.txt')]).toEqual(['real/a.txt: first', 'real/a.txt: first']);
-    fixture.write('real/a.txt', 'other\n'); // as long as before
+    fixture.write('real/a.txt', 'other\n'); // the same length as before
     expect(show('real/a.txt')).toBe('real/a.txt: other');
     fixture.write('real/a.txt', 'third\n');
     expect(show('real/a.txt')).toBe('real/a.txt: third');

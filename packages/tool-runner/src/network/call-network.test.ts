@@ -1,9 +1,13 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BuiltInTools } from '../built-in-tools.ts';
+import { BackgroundJobs } from '../commands/background-jobs.ts';
+import { GitRepository } from '../git/git-repository.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
+import { realDisk } from '../real-disk.ts';
 import { CallNetwork } from './call-network.ts';
 import { PackageSources } from './package-sources.ts';
 import { hostsOfAddress } from './remote-hosts.ts';
@@ -43,7 +47,7 @@ function setup(registries: Readonly<Record<string, readonly string[]>> = {}) {
 }
 
 describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () => {
-  it('are none without network, any if it asks for any, and else those of its words and parameter', async () => {
+  it('are none without network, all if the call asks for all, otherwise those that its words and parameter name', async () => {
     const { networkOf } = setup();
     expect(await networkOf('npm test')).toBe(false);
     expect(await networkOf('make', true)).toBe(true);
@@ -86,7 +90,7 @@ describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () =
     expect(await networkOf('git pull origin main')).toEqual(['git.example']);
   });
 
-  it('are so many that a person can read them', async () => {
+  it('are limited to a number that a person can read', async () => {
     const { networkOf, put, root } = setup();
     const remotes = Array.from(
       { length: 80 },
@@ -115,6 +119,104 @@ describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () =
     expect(second.base).not.toBe(first.base);
     expect((await look(['ls'])).preview).toMatchObject({ network: false });
     expect((await look(['ls'])).preview).not.toHaveProperty('hosts');
+  });
+});
+
+describe.skipIf(cannotIsolate)('[RN-6] a remote that is a folder outside the workspace', () => {
+  function withRemote() {
+    const fixture = new IsolationFixture();
+    cleanUps.push(() => fixture.remove());
+    const { workspace, starter, root, home, parent } = fixture;
+    const tools = new BuiltInTools({
+      shell: {
+        workspace,
+        starter,
+        jobs: new BackgroundJobs(starter, 1024),
+        git: new GitRepository(workspace, starter),
+      },
+      command: { workspace, starter },
+    });
+    cleanUps.push(() => tools.dispose());
+    const git = (...args: string[]): string =>
+      execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.org', ...args], {
+        cwd: root,
+        encoding: 'utf8',
+        stdio: 'pipe',
+      });
+    const remote = join(parent, 'remote.git');
+    git('init', '-q', '--bare', '-b', 'main', remote);
+    git('init', '-q', '-b', 'main');
+    git('commit', '-q', '--allow-empty', '-m', 'first');
+    git('remote', 'add', 'origin', '../remote.git');
+    const decide = (command: string) =>
+      new ToolCallPolicy({ root, disk: realDisk }).decide('shell_exec', { command });
+    const look = (command: string) => {
+      const decision = decide(command);
+      return tools.preview(decision.call as Parameters<typeof tools.preview>[0], decision);
+    };
+    const exec = (command: string) =>
+      tools.execute(
+        { tool: 'shell_exec', params: { command, timeout: 100 } },
+        {
+          toolId: 'tool-1',
+          attempt: 1,
+          sessionId: 'session-1',
+          riskLevel: 'HIGH',
+          network: [],
+          details: decide(command).details,
+          signal: new AbortController().signal,
+          onProgress: () => {},
+          changes: { begin: () => {} },
+        },
+      );
+    return { root, home, parent, remote, git, look, exec };
+  }
+
+  it('[AP-8] stands on the card and in the digest, and git reaches it', async () => {
+    const { remote, git, look, exec } = withRemote();
+    const first = await look('git push -q origin main && git fetch && git status');
+    expect(first.preview).toMatchObject({ kind: 'command', repositories: [remote] });
+    expect(await exec('git push -q origin main && git log --format=%s origin/main')).toMatchObject({
+      success: true,
+      stdout: 'first\n',
+    });
+    git('remote', 'set-url', 'origin', '../.');
+    expect((await look('git push -q origin main && git fetch && git status')).base).not.toBe(first.base);
+    expect((await look('git status && git log')).preview).not.toHaveProperty('repositories');
+  });
+
+  it('[VA-3] what it executes is out of reach, and beside other programs git only reads it', async () => {
+    const { remote, exec } = withRemote();
+    const planting = `for f in hooks/post-update config; do echo '[core]' > ${remote}/$f; done`;
+    await exec(`git push -q origin main; ${planting}`);
+    expect(existsSync(join(remote, 'hooks/post-update'))).toBe(false);
+    expect(readFileSync(join(remote, 'config'), 'utf8')).toContain('bare = true');
+    const mixed = await exec('git push -q origin main && node -e 1');
+    expect(mixed).toMatchObject({ success: false, stderr: expect.stringContaining('run git push alone') });
+    expect(readdirSync(join(remote, 'refs/heads'))).toEqual([]);
+    expect(await exec('git fetch -q && node -e 1')).toMatchObject({ success: true });
+  });
+
+  it.each([
+    ['a folder of secrets', 'home/.ssh/keys'],
+    ['the home folder', 'home'],
+    ['the runner itself', 'state/isolation/x'],
+  ])('[VA-2] is not reached in %s', async (_, at) => {
+    const { parent, git, look, exec } = withRemote();
+    git('init', '-q', '--bare', join(parent, at));
+    git('remote', 'set-url', 'origin', join(parent, at));
+    expect((await look('git fetch')).preview).not.toHaveProperty('repositories');
+    expect(await exec(`git fetch; ls ${join(parent, at)}`)).toMatchObject({ success: false });
+  });
+
+  it('[VA-2] is not reached where its configuration holds a login, or by a link', async () => {
+    const { remote, parent, git, look } = withRemote();
+    git('--git-dir', remote, 'remote', 'add', 'up', 'https://ann:hunter2@git.example/x');
+    expect((await look('git fetch')).preview).not.toHaveProperty('repositories');
+    git('init', '-q', '--bare', join(parent, 'home/.ssh/keys'));
+    symlinkSync(join(parent, 'home/.ssh/keys'), join(parent, 'innocent.git'));
+    git('remote', 'set-url', 'origin', '../innocent.git');
+    expect((await look('git fetch')).preview).not.toHaveProperty('repositories');
   });
 });
 

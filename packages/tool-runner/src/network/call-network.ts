@@ -4,7 +4,7 @@ import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { PackageSources } from './package-sources.ts';
 import { remoteHosts } from './remote-hosts.ts';
 
-/** More would not be read: a repository may name thousands of remotes. */
+/** Nobody would read a longer list, and a repository may name thousands of remotes. */
 const maxHosts = 50;
 
 export interface CallNetworkOptions {
@@ -13,7 +13,10 @@ export interface CallNetworkOptions {
   readonly sources: Pick<PackageSources, 'hostsOf'>;
 }
 
-/** Which hosts a command may reach (RN-5): its card shows them, its digest covers them, and the network gate keeps to them. */
+/**
+ * Computes the hosts that a command may reach (RN-5). The card shows them, the digest covers them, and the network gate
+ * allows no others.
+ */
 export class CallNetwork {
   readonly #options: CallNetworkOptions;
 
@@ -21,7 +24,7 @@ export class CallNetwork {
     this.#options = options;
   }
 
-  /** `isGranted`: whether the call gets network at all. Without isolation nothing is kept from any host. */
+  /** `isGranted`: whether the call gets network access at all. Without isolation, no host can be blocked. */
   async of(
     call: { readonly params: object },
     { commands }: Pick<CallAssessment, 'commands'>,

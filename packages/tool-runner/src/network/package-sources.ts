@@ -105,7 +105,10 @@ export class PackageSources {
   }
 }
 
-/** The hosts of the URLs in a text, and the words of a line of its own that can only be a host: GOSUMDB, pip's files. */
+/**
+ * The hosts of the URLs in a text, and words that are alone on a line and can only be hosts, as in GOSUMDB and pip's
+ * files.
+ */
 function hostsIn(text: string): readonly string[] {
   const urls = [...text.matchAll(/\bhttps?:\/\/(?:[^\s/@]*@)?([^\s/?#'"<>,|]+)/gi)].map(
     ([, host = '']) => host,

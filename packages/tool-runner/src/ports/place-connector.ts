@@ -17,13 +17,14 @@ export class PlaceConnector {
   #count = 0;
   #problem: string | undefined;
 
-  constructor({ enterNetwork }: Pick<ConversationPlace, 'enterNetwork'>) {
+  constructor(place: ConversationPlace) {
     const [program = '', ...args] = [
-      ...enterNetwork,
+      ...place.enterNetwork,
       process.execPath,
       '-e',
       `(${connect.toString()})(require('node:net'))`,
     ];
+    const release = place.hold();
     this.#child = spawn(program, args, {
       cwd: '/',
       // In an editor, process.execPath is the editor's own program.
@@ -31,10 +32,12 @@ export class PlaceConnector {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.#child.on('message', ({ id, problem }: Answer, socket) => {
+      release(); // it has entered
       this.#waiting.get(id)?.(socket as Socket | undefined, problem);
       this.#waiting.delete(id);
     });
     const onEnd = (problem: string): void => {
+      release();
       this.#problem = problem;
       for (const settle of this.#waiting.values()) settle(undefined, problem);
       this.#waiting.clear();
@@ -69,7 +72,7 @@ function connect(net: typeof import('node:net')): void {
     // Development servers listen on 127.0.0.1 or, for "localhost", on ::1.
     const attempt = (host: string, ...others: string[]): void => {
       const socket = new net.Socket();
-      socket.pause(); // what the server says first is for the other side
+      socket.pause(); // leave the server's first bytes to the process that gets this socket
       socket.once('connect', () => process.send?.({ id }, socket));
       socket.once('error', (error) => {
         const [next, ...rest] = others;

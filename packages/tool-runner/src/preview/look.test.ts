@@ -39,7 +39,7 @@ function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
   if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
   return [decision.call, decision] as const;
 }
-/** Nothing is started for a look, except git for a commit and a push. */
+/** A preview starts no program, except git for a commit and a push. */
 function toolsIn(root: string, git: object = {}): BuiltInTools {
   const services = { workspace: workspaceAt(root) } as never;
   const repository = { ...git, workspace: workspaceAt(root) } as never;
@@ -188,7 +188,7 @@ describe('[AP-7] the preview of a call', () => {
     }
   });
 
-  it('[AP-7] is refused with its reason where it cannot be made, whoever could mend that', async () => {
+  it('[AP-7] fails with a reason if it cannot be made', async () => {
     put('a.md', 'one');
     await expect(look('edit_file', { path: 'a.md', old: 'x', new: 'y' })).rejects.toMatchObject({
       code: 'EDIT_NO_MATCH',

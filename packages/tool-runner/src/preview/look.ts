@@ -32,6 +32,8 @@ export interface CommandFacts {
   readonly fetches?:
     | { readonly url: string; readonly refs: readonly string[]; readonly base: readonly string[] }
     | undefined;
+  /** Git folders outside the workspace that it uses as remotes. */
+  readonly repositories?: readonly string[];
 }
 
 /** Returns the digest and preview of a command: its words, working directory, and scripts of the workspace that it runs. */
@@ -39,7 +41,7 @@ export async function lookAtCommand(
   call: CallOf<'execute_command' | 'shell_exec' | 'shell_background'>,
   decision: PolicyDecision,
   services: Pick<CommandServices, 'workspace' | 'callNetwork'>,
-  { fetches }: CommandFacts = {},
+  { fetches, repositories = [] }: CommandFacts = {},
 ): Promise<Look> {
   const { details, assessed } = decision;
   const { workspace, callNetwork } = services;
@@ -53,7 +55,7 @@ export async function lookAtCommand(
       directory,
       files,
       network,
-      base: fetches?.base ?? [],
+      base: [...(fetches?.base ?? []), ...repositories.map((folder) => `uses ${folder}`)],
     }),
     draw: () => ({
       kind: 'command',
@@ -69,6 +71,7 @@ export async function lookAtCommand(
       ...(fetches && {
         fetches: { url: visibleName(fetches.url), refs: fetches.refs.map(visibleName) },
       }),
+      ...(repositories.length > 0 && { repositories: repositories.map(visibleName) }),
     }),
   };
 }
@@ -149,6 +152,9 @@ export function fitPreview(preview: Preview): Preview {
             url: budget.text(preview.fetches.url),
             refs: budget.list(preview.fetches.refs, 'refs'),
           },
+        }),
+        ...(preview.repositories && {
+          repositories: budget.list(preview.repositories, 'repositories'),
         }),
       };
     case 'custom':

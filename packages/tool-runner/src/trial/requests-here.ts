@@ -13,8 +13,9 @@ import type { Workspace } from '../workspace.ts';
 /** The tool of such calls in the journal. No server knows them. */
 const TRY = 'try';
 const prefix = 'try-';
-/** Whether a call was made by `countersign try`. */
-export const isTried = (toolId: string): boolean => toolId.startsWith(prefix);
+/** Whether this is a call of `countersign try`, or an undo of such calls: no server knows it. */
+export const isTried = (toolId: string, journal: Pick<Journal, 'undo'>): boolean =>
+  toolId.startsWith(prefix) || (journal.undo(toolId)?.toolIds.every((id) => isTried(id, journal)) ?? false);
 
 /** What a person wants to land of a command that they have tried. */
 export interface TriedLanding {
@@ -134,7 +135,7 @@ export class RequestsHere {
     return {
       toolId,
       tool: known?.tool ?? TRY,
-      ...(isTried(toolId) && typeof command === 'string' && { command }),
+      ...(toolId.startsWith(prefix) && typeof command === 'string' && { command }),
       paths: paths.slice(0, NAMED).map((path) => path.toWellFormed()),
       count: paths.length,
     };
@@ -152,7 +153,7 @@ export class RequestsHere {
 /** For a runner that was stopped while it landed: its recovery has ended the call, and nobody asks for the report. */
 export function acknowledgeTried(journal: Journal): void {
   for (const { toolId, attempt } of journal.unacknowledged())
-    if (isTried(toolId)) journal.acknowledge(toolId, attempt);
+    if (isTried(toolId, journal)) journal.acknowledge(toolId, attempt);
   for (const { undoId, toolIds } of journal.unacknowledgedUndos())
-    if (toolIds.every(isTried)) journal.acknowledgeUndo(undoId);
+    if (toolIds.every((id) => isTried(id, journal))) journal.acknowledgeUndo(undoId);
 }

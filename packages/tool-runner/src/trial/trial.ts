@@ -29,6 +29,8 @@ const triesFolder = (stateFolder: string): string => join(stateFolder, 'tries');
 
 /** A command that is told to end gets this long. */
 const KILL_DELAY_MS = 2_000;
+/** Removing 50,000 files can take a minute: nobody waits for that. */
+const REMOVAL_MS = 1_000;
 
 /**
  * Tries one command without a server (RN-13). It needs neither the workspace's journal nor its runner, and changes nothing in
@@ -112,7 +114,11 @@ export class Trial {
   /** Stops what still runs, and removes the layer with what has not landed. */
   async dispose(): Promise<void> {
     await this.#starter.dispose();
-    await removeFolder(this.#folder);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), REMOVAL_MS);
+    const isLate = new Promise((resolve) => late.signal.addEventListener('abort', resolve));
+    await Promise.race([removeFolder(this.#folder, late.signal), isLate]);
+    clearTimeout(timer);
   }
 }
 

@@ -178,7 +178,7 @@ export class Trials {
       landing,
       result,
       confirm: ({ landing: effects, withheld }, { conflicts, leftOut }) => {
-        const found = { effects, withheld: outermost(withheld), conflicts, leftOut };
+        const found = { effects, withheld, conflicts, leftOut };
         const now = digestOf({ form: 1, base: plainBase, trial: factsOf(kept, found) });
         if (conflicts.length > 0) throw changedMeanwhile(conflicts);
         if (now !== base) throw stale('what its trial wrote is not what was shown');
@@ -327,7 +327,7 @@ export class Trials {
       stderr: endOf(stderr),
       files,
       counts,
-      withheld: namesOf(found?.withheld.map(({ path }) => path) ?? []),
+      withheld: namesOf(outermost(found?.withheld ?? []).map(({ path }) => path)),
       left_out: namesOf(found?.leftOut ?? []),
       hosts: namesOf(run.hosts),
     };

@@ -28,7 +28,7 @@ export interface TrialRun {
   readonly durationMs: number;
   /** Hosts that the command asked for through its proxy, and did not reach. Other attempts leave no trace. */
   readonly hosts: readonly string[];
-  /** Sentences about programs that the command did not find and that the person has. */
+  /** Why something failed that works outside: a program that isolation hides, files of other users. */
   readonly notes: readonly string[];
 }
 
@@ -50,6 +50,8 @@ export interface TriedRequest extends Pick<ProcessRequest, 'program' | 'args' | 
 
 /** How often the layer's size is looked at: after this, or after four times as long as the last look took. */
 const LOOK_MS = 200;
+const foreignFiles =
+  'A file of another user, or of a group that is not your main one, cannot be changed in a layer ("Value too large for defined data type").';
 /** The end of standard error that is searched for programs that were not found. */
 const SEARCHED_CHARACTERS = 64 * 1024;
 
@@ -111,15 +113,22 @@ export class TriedCommand {
         return onOutput('stderr', chunk);
       }),
     ];
+    let durationMs = 0;
+    child.once('exit', () => {
+      durationMs = Math.round(performance.now() - startedAt);
+    });
     const ending = await this.#untilEnd(child, limits, signal);
     await Promise.all(pumps);
     if (!this.#starter.hasRun(child))
       throw new CountersignError('SPAWN_FAILED', { program: program.program, problem: stderr.trim() });
     return {
       ending,
-      durationMs: Math.round(performance.now() - startedAt),
+      durationMs,
       hosts: this.#starter.networkUse(child)?.refused ?? [],
-      notes: explainMissingPrograms(this.#starter, stderr),
+      notes: [
+        ...explainMissingPrograms(this.#starter, stderr),
+        ...(stderr.includes('Value too large for defined data type') ? [foreignFiles] : []),
+      ],
     };
   }
 
@@ -184,8 +193,8 @@ export class TriedCommand {
     });
     return {
       effects: deletionsFirst(landing),
-      withheld: outermost(withheld),
-      conflicts: outermost(read.conflicts),
+      withheld,
+      conflicts: read.conflicts,
       leftOut: read.leftOut,
     };
   }
@@ -197,7 +206,7 @@ export class TriedCommand {
 
   /** Keeps what does not land, where the workspace's other calls keep it. Returns the folder. */
   setAside(effects: readonly Effect[]): string | undefined {
-    return keepAside(this.#workspace, this.layer, effects);
+    return keepAside(this.#workspace, this.layer, outermost(effects));
   }
 
   /** How many changes are dropped if nothing lands. */

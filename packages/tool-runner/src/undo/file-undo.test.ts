@@ -263,7 +263,7 @@ describe('[RN-3] directories', () => {
     expect(contentOf('made/mine.md')).toBe('mine');
   });
 
-  it('are not taken for the file that was changed, nor a file for them', async () => {
+  it('are not confused with the file that was changed', async () => {
     call('a', 'x.md', 'new');
     rmSync(at('x.md'));
     mkdirSync(at('x.md'));
@@ -299,7 +299,7 @@ it('nothing is undone twice, and what is not known cannot be undone', async () =
   call('a', 'x.md', 'new');
   const first = await undo(['a']);
   writeFileSync(at('x.md'), 'new');
-  expect(await undo(['a'])).toEqual(first); // the same undo: from the journal
+  expect(await undo(['a'])).toEqual(first); // a repeated undo gets its result from the journal
   expect((await desk.undo('other', ['a'], { force: true })).error?.message).toContain(
     'it was undone already',
   );

@@ -49,7 +49,8 @@ export async function planUndo(
   let recorded: RecordedChange[] = [];
   for (const toolId of toolIds) {
     const changes = await journal.landings.changesOf(toolId);
-    if (changes.length === 0 || changes.some(isCopyMissing)) throw notKept;
+    if (changes.length === 0 || changes.some(isCopyMissing))
+      throw new CountersignError('NOT_UNDOABLE', { problem: 'no copy is kept of what was there before' });
     recorded = recorded.concat(changes.filter(({ isUndone }) => !isUndone));
   }
   if (recorded.length === 0 && !skipUndone)
@@ -156,8 +157,6 @@ function changeOf({ path, now, version, target }: Restoration): PlannedChange {
 /** A file was there before, and only its mode is known now. */
 const isCopyMissing = ({ before, isModeOnly, copy }: RecordedChange): boolean =>
   isFileVersion(before) && !isModeOnly && copy === undefined;
-
-const notKept = new CountersignError('NOT_UNDOABLE', { problem: 'no copy is kept of what was there before' });
 
 function holdsOnly(walk: FolderWalk, path: string, expected: ReadonlySet<string>): boolean {
   const at = walk.at(path);

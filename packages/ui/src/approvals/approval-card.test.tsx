@@ -160,7 +160,7 @@ describe('approving', () => {
     expect(decided(page)).toHaveLength(1);
   });
 
-  it('[UI-6] a card that was read for nine seconds is never too quick, whoever has the focus', async () => {
+  it('[UI-6] accepts a key for a card that was read for nine seconds, wherever the focus is', async () => {
     const page = await openCard();
     await page.clock.advance(9_000);
     page.card().focus();
@@ -311,7 +311,7 @@ describe('approving', () => {
     [null, 'You approved this'],
     [{ status: 'approved', device: 'phone' }, 'You approved this on phone'],
   ] as const)(
-    '[AP-2] an event that is quicker than the answer (%j) does not say who decided',
+    '[AP-2] if the event arrives before the response (%j), the card does not say who decided',
     async (standing, words) => {
       const page = await openCard();
       const answer = Promise.withResolvers<object>();
@@ -409,7 +409,7 @@ describe('[RK-1] a HIGH call', () => {
     expect(decided(page)).toEqual([]);
   });
 
-  it('[AP-7] says when nobody is there to make the preview, and only then', async () => {
+  it('[AP-7] says so if and only if no runner can make the preview', async () => {
     const asked = { risk_level: 'HIGH', preview: null, digest: null, runner_id: null } as const;
     const { card } = await openCard(asked);
     expect(card().textContent).toContain('Your machine is still working out');
@@ -421,7 +421,7 @@ describe('[RK-1] a HIGH call', () => {
   });
 });
 
-describe('answers that are no decision', () => {
+describe('responses that do not settle the request', () => {
   const tooLate = 'Your decision came later and does not count: the first one stands.';
 
   it.each([
@@ -462,7 +462,7 @@ describe('answers that are no decision', () => {
     await page.server.emit(
       event('approval.resolved', { approval_id: page.approval.approval_id, ...resolved, reason: 'No' }),
     );
-    expect(screen.getByRole('alert').textContent).toBe(tooLate); // also when the event comes later
+    expect(screen.getByRole('alert').textContent).toBe(tooLate); // the notice stays when the event arrives
     expect(page.row().textContent).toContain('No');
   });
 
@@ -620,7 +620,7 @@ describe('editing first', () => {
     await userEvent.click(screen.getByLabelText('force'));
     fireEvent.change(screen.getByLabelText('args'), { target: { value: 'one\ntwo' } });
     await page.clock.advance(500);
-    await userEvent.click(screen.getByRole('button', { name: 'Approve with these parameters' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Approve with these parameters/ }));
     await settle();
     expect(page.server.bodiesOf('approve')).toEqual([
       {
@@ -643,7 +643,7 @@ describe('editing first', () => {
     fireEvent.change(line, { target: { value: "npm test 'a b c'" } });
     expect(line.checkValidity()).toBe(true);
     await page.clock.advance(500);
-    await userEvent.click(screen.getByRole('button', { name: 'Approve with these parameters' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Approve with these parameters/ }));
     await settle();
     expect(page.server.bodiesOf('approve')).toMatchObject([
       { tool_params: { command: 'npm', args: ['test', 'a b c'], cwd: 'src' } },
@@ -667,14 +667,14 @@ describe('editing first', () => {
     for (const wrong of ['{', '3']) {
       fireEvent.change(field, { target: { value: wrong } });
       expect(screen.getByRole('alert').textContent).toContain('This is not a JSON object');
-      expect(screen.getByRole('button', { name: 'Approve with these parameters' })).toHaveProperty(
+      expect(screen.getByRole('button', { name: /^Approve with these parameters/ })).toHaveProperty(
         'disabled',
         true,
       );
     }
     fireEvent.change(field, { target: { value: '{"command": "npm"}' } });
     await page.clock.advance(500);
-    await userEvent.click(screen.getByRole('button', { name: 'Approve with these parameters' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Approve with these parameters/ }));
     await settle();
     expect(page.server.bodiesOf('approve')).toMatchObject([{ tool_params: { command: 'npm' } }]);
   });
@@ -888,7 +888,7 @@ describe('the focus', () => {
     expect(document.activeElement).toBe(within(page.row()).getByRole('button', { name: /^Run npm test/ }));
   });
 
-  it('[UI-6] is not taken by a card that is settled while nobody is on it', async () => {
+  it('[UI-6] is not moved by a card that is settled without the focus', async () => {
     const page = await openCard();
     const { approval_id } = page.approval;
     expect(document.activeElement).toBe(document.body);

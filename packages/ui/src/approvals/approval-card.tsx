@@ -16,7 +16,7 @@ import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { approveGroupOf, type CardKey, cardKey, cardsChanged, onCardKey } from './card-keys.ts';
-import { NoticeLine, PreviewSection, Reasons } from './card-parts.tsx';
+import { CardReasons, NoticeLine, PreviewSection } from './card-parts.tsx';
 import { Countdown } from './countdown.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { EditForm } from './edit-form.tsx';
@@ -174,7 +174,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       </header>
       <NoticeLine notice={notice} askedAgain={approval.asked_before !== undefined} />
       <PreviewSection entry={entry} />
-      <Reasons reasons={approval.reasons} networkOf={approval} />
+      <CardReasons approval={approval} />
       {chatHref !== undefined && <Origin excerpt={approval.context.excerpt} href={chatHref} />}
       {step.name === 'look' && (
         <DecisionButtons

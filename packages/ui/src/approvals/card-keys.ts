@@ -78,7 +78,7 @@ export function watchCards(watcher: () => void): () => void {
   return () => void watchers.delete(watcher);
 }
 
-/** Tells that a card came or went. */
+/** Call this when a card was added or removed. */
 export function cardsChanged(): void {
   for (const watcher of watchers) watcher();
 }

@@ -1,9 +1,10 @@
 import {
   type ApprovalEntry,
+  type ApprovalRequest,
   type Notice,
   networkText,
+  readShellLine,
   shellLineOf,
-  shellParts,
   shownOperand,
 } from '@countersign/approvals';
 import { type Approval, mustShowParameters, type Preview } from '@countersign/protocol';
@@ -24,18 +25,13 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
   // A request names its runner only after the preview was made, so look up the connected runners.
   const runners = useRunners();
   const hasNoRunner = runners.data?.some((one) => one.project_id === project_id && one.connected) === false;
-  const shellLine = shellLineOf(approval);
+  const shellLine = readLineOf(approval);
   const needsParameters = preview !== null && mustShowParameters(preview);
   return (
     <section className="what">
       <p className="label">{words.approval.whatHappens}</p>
       {entry.tryingSince !== null && <Trying since={entry.tryingSince} />}
-      {shellLine !== undefined && (
-        <div className="labelled">
-          <p className="label">{words.preview.shellLine}</p>
-          <ShellLine line={shellLine} reasons={approval.reasons} />
-        </div>
-      )}
+      {shellLine && <ShellLine parts={shellLine.parts} />}
       {preview && (
         <PreviewView
           preview={preview}
@@ -74,9 +70,23 @@ function Trying({ since }: { readonly since: number }) {
   );
 }
 
+/** The shell line of a call in parts; undefined for a call of another kind. */
+function readLineOf(approval: ApprovalRequest): ReturnType<typeof readShellLine> | undefined {
+  const line = shellLineOf(approval);
+  return line === undefined ? undefined : readShellLine(line, approval.reasons);
+}
+
 /** Whether each command of the preview is a part of the shown line. Commands inside others are listed below it. */
-const isEachPartShown = (line: string | undefined, preview: Preview): boolean =>
-  line !== undefined && preview.kind === 'command' && preview.commands.length <= shellParts(line).length;
+const isEachPartShown = (line: ReturnType<typeof readLineOf>, preview: Preview): boolean =>
+  line !== undefined && preview.kind === 'command' && preview.commands.length <= line.parts.length;
+
+/** Why the person is asked, apart from what stands beside the parts of a shell line. */
+export function CardReasons({ approval }: { readonly approval: ApprovalRequest }) {
+  const { reasons } = approval;
+  const others = readLineOf(approval)?.others ?? reasons;
+  if (others.length === 0 && reasons.length > 0 && !approval.network) return null;
+  return <Reasons reasons={others} networkOf={approval} />;
+}
 
 interface NoticeLineProps {
   readonly notice: Notice | null;
@@ -101,7 +111,8 @@ export function NoticeLine({ notice, askedAgain }: NoticeLineProps) {
   return askedAgain ? <p className="notice">{approval.askedAgain}</p> : null;
 }
 
-interface ReasonsProps extends Pick<Approval, 'reasons'> {
+interface ReasonsProps {
+  readonly reasons: readonly Approval['reasons'][number][];
   /** Left out where the history says it elsewhere. */
   readonly networkOf?: Pick<Approval, 'network' | 'preview'>;
   /** Replaces "why you are asked", for a call that the history shows. */

@@ -109,7 +109,7 @@ it('[UI-6] marks a card that is drawn long after its approval is known', async (
     </>,
   );
   await server.emit(requestEvent(anApproval({ approval_id: 'one', preview, digest })));
-  await new Promise((resolve) => setTimeout(resolve, 50)); // the frame after the event
+  await new Promise((resolve) => setTimeout(resolve, 50)); // until the frame after the event was drawn
   act(() => draw());
   await expect
     .poll(() => document.querySelector('[data-current]')?.getAttribute('data-approval'))

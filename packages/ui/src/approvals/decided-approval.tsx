@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { CallLine } from '../chat/call-line.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import { NoticeLine, PreviewSection, Reasons } from './card-parts.tsx';
+import { CardReasons, NoticeLine, PreviewSection } from './card-parts.tsx';
 
 /** Notices that still matter after the decision. */
 const noticesAfterDecision: readonly ErrorCode[] = ['ALREADY_DECIDED', 'APPROVAL_STALE'];
@@ -42,7 +42,7 @@ export function DecidedApproval({ entry, resolution }: DecidedApprovalProps) {
       {isOpen && (
         <div className="call-details">
           <PreviewSection entry={entry} />
-          <Reasons reasons={approval.reasons} networkOf={approval} />
+          <CardReasons approval={approval} />
         </div>
       )}
     </>

@@ -24,8 +24,9 @@ interface DiffLinesProps {
  * A unified diff, in one column or two. Signs and words mark changes, not colour alone. If part of the diff is out of
  * sight, a line below the box says so: empty lines inside the diff cannot push that line away.
  */
-export const DiffLines = memo(function DiffLines({ lines, path, layout }: DiffLinesProps) {
+export const DiffLines = memo(function DiffLines({ lines: all, path, layout }: DiffLinesProps) {
   const words = useWords();
+  const lines = useMemo(() => withoutPlainHead(all), [all]);
   const [isWhole, setWhole] = useState(false);
   const rows = useMemo(() => toRows(lines), [lines]);
   const spans = useMemo(() => changedSpans(rows), [rows]);
@@ -70,6 +71,12 @@ export const DiffLines = memo(function DiffLines({ lines, path, layout }: DiffLi
     </>
   );
 });
+
+/** Leaves out the head of a first hunk that begins with the file: the line numbers say as much. */
+function withoutPlainHead(lines: readonly DiffLine[]): readonly DiffLine[] {
+  const isPlain = lines[0]?.kind === 'hunk' && /^@@ -[01](,\d+)? \+[01](,\d+)? @@$/.test(lines[0].text);
+  return isPlain ? lines.slice(1) : lines;
+}
 
 /** Beside the text of a line: which range has changed, and its colours. */
 interface Looks {

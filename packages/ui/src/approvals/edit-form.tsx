@@ -1,5 +1,5 @@
 import { commandLine, commandWords } from '@countersign/approvals';
-import type { JsonValue } from '@countersign/protocol';
+import { type JsonValue, messageOf } from '@countersign/protocol';
 import { useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { CodeBlock } from '../text/code-block.tsx';
@@ -73,8 +73,13 @@ export function EditForm({ toolName, params, isBlocked, onCancel, onApprove }: E
       <HiddenCharacters text={text} />
       <p className="muted">{approval.editHint}</p>
       <div className="buttons">
-        <Button type="submit" look="primary" disabled={isBlocked || !parsed.ok}>
-          {approval.editApprove}
+        <Button
+          type="submit"
+          look="primary"
+          aria-keyshortcuts="Control+Enter"
+          disabled={isBlocked || !parsed.ok}
+        >
+          {approval.editApprove} <kbd>Ctrl ↵</kbd>
         </Button>
         <Button onClick={onCancel}>{approval.cancel}</Button>
       </div>
@@ -264,6 +269,6 @@ function parseObject(
     }
     return { ok: false, problem: typeof value };
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: messageOf(error) };
   }
 }

@@ -30,10 +30,18 @@ describe('[AP-7] what will happen', () => {
       '0',
       '8',
     ]);
-    expect(container.querySelectorAll('.diff-unified tr')).toHaveLength(4);
+    expect(container.querySelectorAll('.diff-unified tr')).toHaveLength(3);
     await userEvent.click(screen.getByRole('button', { name: 'Side by side' }));
-    expect(container.querySelectorAll('.diff-split tr')).toHaveLength(3);
+    expect(container.querySelectorAll('.diff-split tr')).toHaveLength(2);
     await userEvent.click(screen.getByRole('button', { name: 'Unified' }));
+  });
+
+  it('names the place of a hunk, unless the file begins with it', () => {
+    const diff = '@@ -1,1 +1,1 @@\n-a\n+b\n@@ -9,1 +9,1 @@ f()\n-c\n+d';
+    const { container } = render(<PreviewView preview={{ kind: 'diff', files: [{ ...file, diff }] }} />);
+    expect([...container.querySelectorAll('.diff-hunk')].map(({ textContent }) => textContent)).toEqual([
+      '@@ -9,1 +9,1 @@ f()',
+    ]);
   });
 
   it('[UI-1] what may scroll can be reached by keyboard', () => {
@@ -46,8 +54,8 @@ describe('[AP-7] what will happen', () => {
     const diff = `@@ -0,0 +1,400 @@\n${Array.from({ length: 400 }, (_, n) => `+line ${n}`).join('\n')}`;
     const { container } = render(<PreviewView preview={{ kind: 'diff', files: [{ ...file, diff }] }} />);
     expect(container.querySelectorAll('tr')).toHaveLength(300);
-    await userEvent.click(screen.getByRole('button', { name: 'Show all 401 lines' }));
-    expect(container.querySelectorAll('tr')).toHaveLength(401);
+    await userEvent.click(screen.getByRole('button', { name: 'Show all 400 lines' }));
+    expect(container.querySelectorAll('tr')).toHaveLength(400);
     expect(container.textContent).not.toContain('Not all of it is in sight.');
   });
 

@@ -10,7 +10,7 @@ import {
   scopeLabel,
 } from '@countersign/approvals';
 import type { CallResponse } from '@countersign/client';
-import type { OfferedScope, RequestBody } from '@countersign/protocol';
+import { messageOf, type OfferedScope, type RequestBody } from '@countersign/protocol';
 import { useEffect, useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { useLive } from '../live/live-context.ts';
@@ -178,8 +178,7 @@ function BacktestLine({ body }: { readonly body: RequestBody<'backtestPolicy'> }
     client.backtestPolicy({ body: rules }, { signal: stop.signal }).then(
       (found) => setOutcome({ found }),
       (error: unknown) => {
-        if (!stop.signal.aborted)
-          setOutcome({ problem: error instanceof Error ? error.message : String(error) });
+        if (!stop.signal.aborted) setOutcome({ problem: messageOf(error) });
       },
     );
     return () => stop.abort();

@@ -8,7 +8,7 @@ it('[UI-6] a tall card is seen when its parts together are all of it', () => {
   expect(parts.firstUnseen(900)).toBe(0);
   parts.add(0, 300);
   expect(parts.firstUnseen(900)).toBe(300);
-  parts.add(350, 350); // nothing of it was in sight
+  parts.add(350, 350); // an empty part
   expect(parts.firstUnseen(900)).toBe(300);
   parts.add(299.5, 601);
   expect(parts.firstUnseen(900)).toBeUndefined();

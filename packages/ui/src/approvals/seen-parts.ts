@@ -6,7 +6,7 @@ interface Part {
 /** Fractions of a pixel are lost where a browser rounds. */
 const tolerance = 2;
 
-/** What flashes by is not seen: how long a part must stay in sight. */
+/** How long a part must stay in sight to count as seen, so that scrolling past does not count. */
 const seenMs = 300;
 
 /** Which parts of a card were in sight. A card that is taller than the view is read in pieces. */
@@ -15,7 +15,7 @@ export class SeenParts {
   #shown: readonly (Part & { readonly at: number })[] = [];
 
   /**
-   * Call with what is in sight at a time. A part that stayed there long enough counts as seen. Positions count from the
+   * Records what is in sight at a time. A part that stays in sight long enough counts as seen. Positions count from the
    * top of the text.
    */
   look(from: number, to: number, at: number): void {
@@ -38,7 +38,7 @@ export class SeenParts {
     this.#parts = [...apart, whole].sort((a, b) => a.from - b.from);
   }
 
-  /** Where the first part begins that was not in sight, nor is now; undefined if all of it was. */
+  /** The beginning of the first part that was never in sight; undefined if everything was. */
   firstUnseen(height: number, now: Part = { from: 0, to: 0 }): number | undefined {
     let unseen = 0;
     for (const { from, to } of [...this.#parts, now, ...this.#parts])

@@ -31,7 +31,7 @@ it('[AP-7] leaves nothing out that it does not understand', () => {
   expect(parseUnifiedDiff('Binary files differ')).toEqual([{ kind: 'note', text: 'Binary files differ' }]);
 });
 
-it('[AP-7] does not take a removed line of dashes for a head', () => {
+it('[AP-7] does not read a removed line of dashes as a header', () => {
   const lines = parseUnifiedDiff('@@ -1,1 +1,1 @@\n--- old\n+++ new');
   expect(lines.slice(1)).toEqual([
     { kind: 'removed', text: '-- old', before: 1 },

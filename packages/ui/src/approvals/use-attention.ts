@@ -4,19 +4,19 @@ import { SeenParts } from './seen-parts.ts';
 
 const lookEveryMs = 100;
 
-/** What a card needs of its sight. */
+/** Access to what is in sight of a card. */
 interface Sight {
   /** Looks once more, for an action that comes right after the card moved. */
   lookNow(): void;
-  /** Scrolls to what was not in sight yet. Returns whether a part of a tall card is what was missing. */
+  /** Scrolls to a part that was not in sight yet. Returns whether such a part of a tall card was missing. */
   showUnseen(): boolean;
 }
 
 /**
  * Tells `attention` whether a card is wholly in sight, where it was a moment ago (UI-6). Scrolling, sliding because
- * something else grew, and coming back to the page start the half second again. A card that is taller than the view
- * counts once each part of it was in sight; `content` names what it shows, and another content is read anew. `onSeen` is
- * called while the card counts as looked at.
+ * something else grew, and coming back to the page start the half second again. A card that does not fit into the
+ * view counts once each part of it was in sight; `content` names what it shows, and another content is read anew.
+ * `onSeen` is called while the card counts as looked at.
  */
 export function useSight(
   card: RefObject<HTMLElement | null>,
@@ -59,14 +59,13 @@ export function useSight(
 const blind: Sight = { lookNow: () => {}, showUnseen: () => false };
 
 /**
- * Where the heading and the buttons of a card are; null unless the whole card is in sight. A card that is taller than
- * the view counts once all of it was in sight, if its heading and its buttons are now (card.css keeps them there).
+ * Where the heading and the buttons of a card are; null unless the card is in sight: all of it now, or each part of it
+ * before and its heading and buttons now (card.css keeps them there while the card does not fit).
  */
 function placeInSight(card: HTMLElement, scroller: Element | null, parts: SeenParts): string | null {
   const view = viewOf(scroller);
   const whole = card.getBoundingClientRect();
   const padding = Number.parseFloat(getComputedStyle(card).paddingBottom) || 0;
-  const isTall = whole.height - padding > view.bottom - view.top;
   const isIn = ({ top, bottom }: View) => top >= view.top - 1 && bottom <= view.bottom + 1;
   const isSeen = (place: DOMRect | undefined) => place === undefined || isIn(place);
   const body = bodyOf(card, view);
@@ -78,13 +77,13 @@ function placeInSight(card: HTMLElement, scroller: Element | null, parts: SeenPa
   }
   const head = card.querySelector('.card-head')?.getBoundingClientRect();
   const buttons = buttonsOf(card)?.getBoundingClientRect();
-  const isWhole =
-    isTall && body
-      ? parts.firstUnseen(body.bottom - body.top, shownPart(body)) === undefined &&
-        isSeen(head) &&
-        isSeen(buttons)
-      : isIn({ top: whole.top, bottom: whole.bottom - padding });
-  if (!isWhole) return null;
+  const isWhole = isIn({ top: whole.top, bottom: whole.bottom - padding });
+  const isRead =
+    body !== undefined &&
+    parts.firstUnseen(body.bottom - body.top, shownPart(body)) === undefined &&
+    isSeen(head) &&
+    isSeen(buttons);
+  if (!isWhole && !isRead) return null;
   return [head?.top, head?.left, buttons?.top].map((edge) => Math.round(edge ?? 0)).join(' ');
 }
 

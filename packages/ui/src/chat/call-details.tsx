@@ -21,7 +21,9 @@ interface CallDetailsProps {
   readonly view: View | undefined;
 }
 
-/** What an unfolded row shows: the result, or what was to happen; and what can be done with the call. */
+/**
+ * The content of an unfolded row: the result or, without one, the call's preview or parameters; and the call's buttons.
+ */
 export function CallDetails({ call, view: known }: CallDetailsProps) {
   const words = useWords();
   const { approvals } = useLive();

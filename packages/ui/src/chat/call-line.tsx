@@ -7,7 +7,7 @@ import { useWords } from '../words/words.ts';
 interface CallLineProps {
   readonly state: CallState;
   readonly title: string;
-  /** What is known of the outcome, the duration, and who decided. */
+  /** Known facts: the outcome, the duration, who decided. */
   readonly facts: readonly string[];
   readonly isOpen: boolean;
   onToggle(): void;

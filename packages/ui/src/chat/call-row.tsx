@@ -6,11 +6,10 @@ import {
   resultView,
   type ResultView as View,
 } from '@countersign/approvals';
-import { isFinal } from '@countersign/protocol';
+import { errorCodes, isFinal } from '@countersign/protocol';
 import { memo, useMemo, useRef, useState } from 'react';
 import { ApprovalCard } from '../approvals/approval-card.tsx';
 import { NoticeLine } from '../approvals/card-parts.tsx';
-import { useCardsAboveInput } from '../approvals/connected-card.tsx';
 import { SaidToAgent } from '../approvals/decided-approval.tsx';
 import { useFocusAfterDecision } from '../approvals/use-focus-after-decision.ts';
 import { Button } from '../frame/button.tsx';
@@ -78,12 +77,11 @@ interface CallRowProps {
 /** One tool call as one row. While it waits, the row is its card; decided, it is one line that unfolds. */
 export const CallRow = memo(function CallRow({ call, isToldBelow = false }: CallRowProps) {
   const { approvals } = useLive();
-  const isCardAbove = useCardsAboveInput();
   const { approvalId, toolId, status } = call;
   const entry = useObservable(approvals.entries, (all) =>
     approvalId === null ? undefined : all.get(approvalId),
   );
-  const isCard = entry !== undefined && !isCardAbove && (entry.resolution === null || entry.sending !== null);
+  const isCard = entry !== undefined && (entry.resolution === null || entry.sending !== null);
   const row = useRef<HTMLDivElement>(null);
   useFocusAfterDecision(row, isCard, () => row.current?.querySelector('button'));
   return (
@@ -102,6 +100,9 @@ export const CallRow = memo(function CallRow({ call, isToldBelow = false }: Call
   );
 });
 
+/** The row's state says this already. */
+const saidByState = errorCodes.EXECUTION_CANCELLED.message;
+
 interface DecidedCallProps extends Required<CallRowProps> {
   /** Whether this page decided it; undefined if that is not known, as after a reload. */
   readonly isHere: boolean | undefined;
@@ -116,15 +117,16 @@ function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
   const isRunning = status === 'executing' || status === 'approved';
   const state = callState(call);
   const [isOpen, setOpen] = useState(false);
-  // A call without a run has no tool message: the output of a command or a failed call is fetched.
-  const hasOutput = state === 'failed' || exitCode !== undefined;
+  // A call without a run has no tool message, nor has a cancelled one: its output is fetched.
+  const hasOutput = state === 'failed' || state === 'cancelled' || exitCode !== undefined;
   const fetched = useExecution(hasOutput && call.result === undefined ? toolId : null);
   const result = call.result ?? fetched.data?.result ?? undefined;
   const view = useMemo(
     () => (result === undefined ? undefined : resultView(toolName, params, result)),
     [toolName, params, result],
   );
-  const isDecidedHere = isHere ?? (decision?.device ? decision.device === device : undefined);
+  // By the device's name, so that the row reads the same after a reload, when nobody knows which window it was.
+  const isDecidedHere = decision?.device === device || isHere;
   const facts = [
     ...outcomeFacts(call, view, words),
     ...(decision && !(decision.status === 'cancelled' && error)
@@ -164,7 +166,7 @@ function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
         </div>
       )}
       {notice && <NoticeLine notice={notice} askedAgain={false} />}
-      {error && status !== 'rejected' && !isToldBelow && (
+      {error && status !== 'rejected' && error.message !== saidByState && !isToldBelow && (
         <Visible as="p" className="call-error" text={words.told(error)} />
       )}
       {decision && <SaidToAgent {...decision} />}

@@ -4,7 +4,6 @@ import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { useState } from 'react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CardsAboveInput } from '../approvals/connected-card.tsx';
 import {
   anApproval,
   event,
@@ -59,7 +58,6 @@ interface Setup {
   readonly toolId?: string | null;
   readonly firstMessage?: string | null;
   readonly prepare?: (server: TestServer) => void;
-  readonly cardsAbove?: boolean;
 }
 
 async function openChat(setup: Setup = {}) {
@@ -75,15 +73,13 @@ async function openChat(setup: Setup = {}) {
   setup.prepare?.(server);
   const onSession = vi.fn();
   const page = await openPage(
-    <CardsAboveInput value={setup.cardsAbove ?? false}>
-      <ChatScreen
-        projectId="p1"
-        sessionId={sessionId}
-        toolId={setup.toolId ?? null}
-        firstMessage={setup.firstMessage ?? null}
-        onSession={onSession}
-      />
-    </CardsAboveInput>,
+    <ChatScreen
+      projectId="p1"
+      sessionId={sessionId}
+      toolId={setup.toolId ?? null}
+      firstMessage={setup.firstMessage ?? null}
+      onSession={onSession}
+    />,
     { server },
   );
   await settle();
@@ -106,46 +102,15 @@ function TwoConversations() {
 const field = () => screen.getByLabelText<HTMLTextAreaElement>('Message');
 const transcript = () => screen.getByRole('region', { name: 'Conversation' });
 const hello = message('m1', { role: 'user', content: 'Hello' });
-
-describe('cards above the input', () => {
-  it('stand there while they wait, and at their calls when they are decided', async () => {
-    const { server } = await openChat({ messages: [hello], cardsAbove: true });
-    const ids = { tool_id: 't1', approval_id: 'a1' };
-    const title = 'Agent wants to run npm test';
-    const common = {
-      ...place,
-      ...ids,
+const asking = message('m2', {
+  tool_calls: [
+    {
+      tool_call_id: 'call_0',
+      tool_id: null,
       tool_name: 'execute_command',
       tool_params: { command: 'npm', args: ['test'] },
-    };
-    const context = { message_id: 'm2', run_id, step: 0, excerpt: '' };
-    await server.emit(
-      created('m2', {
-        tool_calls: [
-          { tool_call_id: 'call_0', tool_id: 't1', tool_name: 'execute_command', tool_params: {} },
-        ],
-      }),
-      call({ status: 'awaiting_approval' }),
-      requestEvent(anApproval({ ...common, context, description: title })),
-      requestEvent(anApproval({ ...common, approval_id: 'a2', tool_id: 't2', session_id: 'another' })),
-    );
-    const above = () =>
-      [...document.querySelectorAll('.waiting-cards [data-approval]')].map((card) =>
-        card.getAttribute('data-approval'),
-      );
-    expect([above(), within(transcript()).queryByText(title)]).toEqual([['a1'], null]);
-    await server.emit(
-      event('approval.resolved', {
-        ...place,
-        ...ids,
-        status: 'rejected',
-        device: 'phone',
-        approved_by: null,
-      }),
-    );
-    expect(above()).toEqual([]);
-    expect(within(transcript()).getByText('You rejected this on phone')).toBeTruthy();
-  });
+    },
+  ],
 });
 
 describe('[UI-6] a card that waits, from the message field', () => {
@@ -153,7 +118,7 @@ describe('[UI-6] a card that waits, from the message field', () => {
   const digest = `sha256:${'a'.repeat(64)}` as const;
   const waiting = anApproval({ ...place, tool_id: 't1', approval_id: 'a1', preview, digest });
   async function openWaiting() {
-    const page = await openChat({ cardsAbove: true });
+    const page = await openChat({ messages: [hello, asking] });
     await page.server.emit(call({ status: 'awaiting_approval' }), requestEvent(waiting));
     const field = screen.getByRole('textbox');
     field.focus();
@@ -361,17 +326,6 @@ describe('the transcript', () => {
 });
 
 describe('a tool call', () => {
-  const asking = message('m2', {
-    tool_calls: [
-      {
-        tool_call_id: 'call_0',
-        tool_id: null,
-        tool_name: 'execute_command',
-        tool_params: { command: 'npm', args: ['test'] },
-      },
-    ],
-  });
-
   it('is shown as it happens, with progress and live output', async () => {
     const { server } = await openChat({ messages: [hello] });
     await server.emit(created('m2', { tool_calls: asking.tool_calls }));
@@ -553,12 +507,15 @@ describe('a tool call', () => {
         approval_id: approval.approval_id,
         tool_id: 't1',
         status: 'rejected',
+        device: 'test page', // in another window of the same browser, or in the editor's own diff
         reason: null,
         message: null,
       }),
     );
     expect(transcript().querySelector('[data-approval]')).toBeNull();
-    expect(transcript().querySelector('.call-line')?.textContent).toContain('You rejected this');
+    // As after a reload: a device is named by what it calls itself, whichever window it was.
+    const facts = [...transcript().querySelectorAll('.call-fact')].map(({ textContent }) => textContent);
+    expect(facts).toEqual(['You rejected this']);
     expect(live.conversations.all.get().get('s1')?.calls.get('t1')?.params).toEqual({
       command: 'npm',
       args: ['run'],
@@ -887,7 +844,7 @@ describe('sending', () => {
       expect(field().value).toBe(' and the next');
     });
 
-    it('of one conversation is not carried into another', async () => {
+    it('of one conversation is not carried into another, and is there when the person comes back', async () => {
       await openOwnPage();
       await userEvent.type(field(), 'First{Enter}');
       await settle();
@@ -895,6 +852,11 @@ describe('sending', () => {
       await userEvent.click(screen.getByRole('button', { name: 'To a new one' }));
       expect(field().value).toBe('');
       await userEvent.type(field(), 'for a new one only');
+      await userEvent.click(screen.getByRole('button', { name: 'To s2' }));
+      expect(field().value).toBe('for s2 only');
+      await userEvent.clear(field());
+      await userEvent.click(screen.getByRole('button', { name: 'To a new one' }));
+      expect(field().value).toBe('for a new one only');
       await userEvent.click(screen.getByRole('button', { name: 'To s2' }));
       expect(field().value).toBe('');
     });

@@ -1,6 +1,5 @@
 import { pendingOf } from '@countersign/approvals';
 import { useEffect, useState } from 'react';
-import { useCardsAboveInput, WaitingCards } from '../approvals/connected-card.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
@@ -48,7 +47,6 @@ export function ChatScreen(props: ChatScreenProps) {
   const isWaiting = useObservable(approvals.entries, (entries) =>
     pendingOf(entries).some(({ approval }) => approval.session_id === sessionId),
   );
-  const areCardsAbove = useCardsAboveInput();
   const composer = useComposerKey(sessionId);
   const mode = useMode(projectId, sessionId);
   const sending = useSending({
@@ -113,7 +111,6 @@ export function ChatScreen(props: ChatScreenProps) {
           />
         </MessageActionsProvider>
       )}
-      {areCardsAbove && sessionId !== null && <WaitingCards sessionId={sessionId} />}
       {sessionId !== null && (
         <QueuedMessages
           key={`queue ${sessionId}`}
@@ -124,6 +121,8 @@ export function ChatScreen(props: ChatScreenProps) {
       )}
       <Composer
         key={composer.key}
+        draft={`${projectId}/${sessionId ?? 'new'}`}
+        isWaiting={isWaiting}
         tools={tools.data ?? []}
         placeholder={isManual ? chat.placeholderManual : chat.placeholder}
         isSending={sending.isSending}

@@ -8,17 +8,22 @@ import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { type CompletionOption, complete, insertOption } from './completion.ts';
 import { CompletionList } from './completion-list.tsx';
+import { useDraft } from './use-draft.ts';
 import { useRecall } from './use-recall.ts';
 import type { WhenBusy } from './use-sending.ts';
 
 interface ComposerProps {
+  /** Names the unsent text, which is kept. */
+  readonly draft: string;
+  /** A card waits in this conversation: keys decide it from the empty field. */
+  readonly isWaiting: boolean;
   readonly tools: readonly AvailableTool[];
   readonly placeholder: string;
   readonly isSending: boolean;
   /** Sending is impossible: offline, or no model is configured. */
   readonly isBlocked: boolean;
   readonly problem: string | null;
-  /** Set while a run is under way: messages are queued, and Stop stands beside. */
+  /** Stops the run. Set while one is under way: then messages are queued, and a Stop button is shown. */
   readonly onStop: (() => void) | null;
   readonly isStopping: boolean;
   /** Resolves with whether the message was sent. If not, the text stays in the field. */
@@ -38,14 +43,14 @@ interface ComposerProps {
 /** The message field. After a slash it completes tool calls. */
 export function Composer(props: ComposerProps) {
   const { tools, placeholder, isSending, isBlocked, problem, onStop, isStopping, suggested } = props;
-  const { onSend, earlier, takesFocus, note, controls } = props;
+  const { onSend, earlier, takesFocus, note, controls, draft, isWaiting } = props;
   const { chat, conversation, said } = useWords();
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useState('');
-  const [caret, setCaret] = useState(0);
+  const [text, setText] = useDraft(draft);
+  const [caret, setCaret] = useState(text.length);
   const [active, setActive] = useState(-1);
-  const [isClosed, setClosed] = useState(false);
+  const [isClosed, setClosed] = useState(text !== '');
   const [insertedCount, setInsertedCount] = useState(suggested.count);
   if (insertedCount !== suggested.count) {
     setInsertedCount(suggested.count);
@@ -66,8 +71,7 @@ export function Composer(props: ComposerProps) {
   const focusesFirst = useRef(takesFocus);
   useEffect(() => {
     // On a phone the focus would open the keyboard over the conversation.
-    if (focusesFirst.current && !window.matchMedia?.('(pointer: coarse)').matches)
-      field.current?.focus({ preventScroll: true });
+    if (focusesFirst.current && hasKeyboard()) field.current?.focus({ preventScroll: true });
   }, []);
 
   const mentions = useMentions(text, caret);
@@ -183,7 +187,13 @@ export function Composer(props: ComposerProps) {
           ref={field}
           className="composer-field"
           aria-label={chat.message}
-          placeholder={onStop ? conversation.queue.placeholder : placeholder}
+          placeholder={
+            isWaiting && hasKeyboard()
+              ? chat.placeholderWaiting
+              : onStop
+                ? conversation.queue.placeholder
+                : placeholder
+          }
           value={text}
           rows={Math.min(10, text.split('\n').length)}
           data-composer
@@ -241,6 +251,8 @@ export function Composer(props: ComposerProps) {
 function focusUnlessBusy(field: HTMLElement | null): void {
   const { activeElement } = document;
   const isFree = activeElement === document.body || field?.closest('form')?.contains(activeElement);
-  if (isFree && document.hasFocus() && matchMedia('(pointer: fine)').matches)
-    field?.focus({ preventScroll: true });
+  if (isFree && document.hasFocus() && hasKeyboard()) field?.focus({ preventScroll: true });
 }
+
+/** Whether the device has a pointer as with a keyboard, rather than a finger. */
+const hasKeyboard = (): boolean => !window.matchMedia?.('(pointer: coarse)').matches;

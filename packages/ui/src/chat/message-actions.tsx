@@ -1,4 +1,3 @@
-import { ApiError } from '@countersign/client';
 import { createContext, type ReactNode, useContext, useMemo, useRef, useState } from 'react';
 import type { ChatMessage, Conversation } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
@@ -12,15 +11,15 @@ export interface MessageActions {
   /** Goes back to before the message and sends this text instead. Files stay as they are. Resolves with whether it was sent. */
   resend(message: ChatMessage, text: string): Promise<boolean>;
   /**
-   * Opens a new conversation: with what was said up to an answer, or before one of the person's messages, whose text is in
-   * the field then.
+   * Opens a new conversation from an answer, with everything said up to it, or from one of the person's messages: then
+   * with everything before it, and its text in the message field.
    */
   branch(message: ChatMessage): Promise<void>;
 }
 
 const ActionsContext = createContext<MessageActions | null>(null);
 
-/** Null where messages are only shown. */
+/** Null where messages are shown without actions. */
 export const useMessageActions = (): MessageActions | null => useContext(ActionsContext);
 
 interface ProviderProps {
@@ -40,7 +39,7 @@ export function MessageActionsProvider(props: ProviderProps) {
   const { client } = useLive();
   const [asked, setAsked] = useState<ChatMessage | null>(null);
   const isBusy = conversation.agent !== 'idle';
-  // The actions read what is current when they are used, so that a streamed answer does not redraw every menu.
+  // The actions read the current props when called, so that a streamed answer does not redraw every menu.
   const latest = useRef(props);
   latest.current = props;
   const actions = useMemo<MessageActions>(
@@ -80,14 +79,10 @@ export function MessageActionsProvider(props: ProviderProps) {
   );
 }
 
-/** The last thing that was said before a message and still counts. */
+/** The last message of the person or the agent before this one that was not rewound. */
 function messageBefore({ order, messages }: Conversation, id: string): string | undefined {
   return order.slice(0, order.indexOf(id)).findLast((one) => {
     const message = messages.get(one);
     return message && !message.isRewound && (message.role === 'user' || message.role === 'assistant');
   });
 }
-
-/** Why a request was refused, as the server says it. */
-export const problemText = (error: unknown): string =>
-  error instanceof ApiError || error instanceof Error ? error.message : String(error);

@@ -1,9 +1,10 @@
+import { messageOf } from '@countersign/protocol';
 import { useState } from 'react';
 import { Menu } from '../frame/menu.tsx';
 import type { ChatMessage } from '../live/conversation.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import { problemText, useMessageActions } from './message-actions.tsx';
+import { useMessageActions } from './message-actions.tsx';
 import { TextEdit } from './text-edit.tsx';
 
 /** The menu of a message: rewind and branch; for one of the person's, also retry, edit and resend. */
@@ -16,7 +17,7 @@ export function MessageMenu({ message }: { readonly message: ChatMessage }) {
   if (!actions || message.isRewound) return null;
   const branch = async (): Promise<void> => {
     setProblem(null);
-    await actions.branch(message).catch((error: unknown) => setProblem(problemText(error)));
+    await actions.branch(message).catch((error: unknown) => setProblem(messageOf(error)));
   };
   const busy = actions.isBusy ? { isDisabled: true, hint: words.busy } : {};
   return (

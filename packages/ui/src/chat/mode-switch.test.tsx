@@ -63,7 +63,7 @@ describe('[AP-11] the mode of a conversation', () => {
     expect(meaning()).toBe('');
   });
 
-  it('Alt+M goes round, and a mode that is only passed never reaches the server', async () => {
+  it('Alt+M cycles through the modes, and a mode that was only passed is not sent', async () => {
     const { server, clock } = await openChat();
     screen.getByLabelText('Message').focus();
     altM();
@@ -141,7 +141,7 @@ describe('[AP-11] the mode of a conversation', () => {
     },
   );
 
-  it('goes back to what it was, and says why, when the server refuses', async () => {
+  it('returns to the previous mode, and says why, when the server refuses', async () => {
     const { server, clock } = await openChat();
     server.on('changeSession', () => {
       throw new Refused(503, 'NO_RUNNER');

@@ -1,4 +1,4 @@
-import type { QueuedMessage } from '@countersign/protocol';
+import { messageOf, type QueuedMessage } from '@countersign/protocol';
 import { useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { useLive } from '../live/live-context.ts';
@@ -32,7 +32,7 @@ export function QueuedMessages({ projectId, queued, onSend }: QueuedMessagesProp
       await request;
       return true;
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(messageOf(error));
       return false;
     }
   };

@@ -1,5 +1,5 @@
 import { conversationMarkdown } from '@countersign/approvals';
-import type { Session } from '@countersign/protocol';
+import { messageOf, type Session } from '@countersign/protocol';
 import { callWords } from '@countersign/words';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -30,7 +30,7 @@ export function SessionMenu({ session, isCurrent, onRename }: SessionMenuProps) 
   const [problem, setProblem] = useState<string | null>(null);
   const { session_id, project_id: projectId } = session;
   const title = visibleText(session.title === '' ? words.chat.untitled : session.title);
-  const fail = (error: unknown): void => setProblem(error instanceof Error ? error.message : String(error));
+  const fail = (error: unknown): void => setProblem(messageOf(error));
 
   const exportMarkdown = async (): Promise<void> => {
     setProblem(null);
@@ -109,7 +109,7 @@ export function SessionTitleField({ session, onDone }: SessionTitleFieldProps) {
     try {
       await client.changeSession({ params: { session_id }, body: { title: wanted } });
     } catch (error) {
-      return setProblem(error instanceof Error ? error.message : String(error));
+      return setProblem(messageOf(error));
     }
     queries.setQueryData<readonly Session[]>(keys.sessions(project_id), (known) =>
       known?.map((one) => (one.session_id === session_id ? { ...one, title: wanted } : one)),

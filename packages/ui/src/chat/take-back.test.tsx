@@ -53,7 +53,7 @@ const changed = (path: string, change: Partial<ChangedFile> = {}): ChangedFile =
   ...change,
 });
 
-/** A page whose conversation follows the person. */
+/** A page that shows the conversation which the chat opens. */
 function Page() {
   const [sessionId, setSessionId] = useState<string | null>('s1');
   return (
@@ -330,7 +330,7 @@ describe('[AG-6] the changes of a run', () => {
 
   it('are not shown while the run is under way, nor where nothing changed', async () => {
     const { server } = await openChat(withChanges([]));
-    expect(summaries()).toHaveLength(1); // of the earlier run, which nobody has read
+    expect(summaries()).toHaveLength(1); // the summary of the earlier run, whose changes were not loaded
     await server.emit(event('agent.state', { ...place, run_id: 'r2', state: 'thinking' }));
     expect(summaries()).toHaveLength(1);
   });

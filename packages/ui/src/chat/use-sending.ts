@@ -1,4 +1,5 @@
 import { type CallInput, type CallResponse, resendMessage } from '@countersign/client';
+import { messageOf } from '@countersign/protocol';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import type { Conversation } from '../live/conversation.ts';
@@ -10,7 +11,7 @@ interface SendingInput {
   readonly sessionId: string | null;
   readonly conversation: Conversation | undefined;
   readonly model: CallResponse<'getModel'> | undefined;
-  /** Called with the conversation before each message. What it throws keeps the message. */
+  /** Called with the conversation before each message. If it throws, the message is not sent. */
   beforeMessage(sessionId: string): Promise<void>;
   /** Called with the conversation that the first message created. */
   onSession(sessionId: string): void;
@@ -115,7 +116,7 @@ interface Problem {
 /** The problem's text; null in another conversation. */
 function problemText({ sessionId, error }: Problem, current: string | null): string | null {
   if (sessionId !== current) return null;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /**

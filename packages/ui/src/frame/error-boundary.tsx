@@ -1,3 +1,4 @@
+import { messageOf } from '@countersign/protocol';
 import { Component, type ReactNode } from 'react';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -26,7 +27,7 @@ function Failure({ error }: { readonly error: unknown }) {
   return (
     <div className="state" role="alert">
       <h2>{states.unexpected}</h2>
-      <Visible as="p" className="muted" text={error instanceof Error ? error.message : String(error)} />
+      <Visible as="p" className="muted" text={messageOf(error)} />
       <Button onClick={() => window.location.reload()}>{states.reload}</Button>
     </div>
   );

@@ -73,7 +73,7 @@ it('each screen keeps its own scroll position, and a new one starts at its top',
   expect(box.scrollTop).toBe(0);
 });
 
-it('a screen that is read anew comes back to its place when it is there, and only then', async () => {
+it('a screen that loads again restores its scroll position once its content is there', async () => {
   const { box, go, load, scrollTo, shorten } = await openFrame();
   scrollTo(700);
   go('#/permissions');

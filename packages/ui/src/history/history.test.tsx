@@ -265,7 +265,7 @@ describe('the detail of a call', () => {
     expect(server.bodiesOf('undoExecution')).toEqual([{ force: false }]);
   });
 
-  it('[RN-3] a conflict is told, and can be forced', async () => {
+  it('[RN-3] a conflict is shown, and can be overridden', async () => {
     const { server } = await open(detail({}, { undoable: true }), (one) =>
       one.on('undoExecution', { success: true, tool_id: 't1', undo_id: 'u1' }),
     );

@@ -1,3 +1,4 @@
+import { messageOf } from '@countersign/protocol';
 import { useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
@@ -29,7 +30,7 @@ export function RunAgain({ toolId }: { readonly toolId: string }) {
   const click = () => {
     setAgain({ step: 'asking' });
     void run()
-      .catch((error: unknown): RunAgainState => ({ step: 'refused', problem: problemOf(error) }))
+      .catch((error: unknown): RunAgainState => ({ step: 'refused', problem: messageOf(error) }))
       .then(setAgain);
   };
   return (
@@ -49,5 +50,3 @@ export function RunAgain({ toolId }: { readonly toolId: string }) {
     </div>
   );
 }
-
-const problemOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

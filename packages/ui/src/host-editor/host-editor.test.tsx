@@ -45,7 +45,7 @@ describe('[UI-2] an editor around the page', () => {
   it('gets the code of an answer at its cursor; a browser copies it', async () => {
     const { host, asked } = editor();
     const code = <AnswerCode>{'let a = 1;\nlet b = 2;\n'}</AnswerCode>;
-    const user = userEvent.setup(); // with a clipboard
+    const user = userEvent.setup(); // also sets up a clipboard
     const { rerender } = render(code);
     expect(screen.getAllByRole('button').map(({ textContent }) => textContent)).toEqual(['Copy']);
     await user.click(screen.getByRole('button', { name: 'Copy' }));

@@ -3,19 +3,19 @@ import type { ComposerInserts } from './composer-inserts.ts';
 
 /** A file, or lines of one, that a message can mention. */
 export interface Mention {
-  /** The text that stands in the message: `@src/main.ts`, or `@src/main.ts#L3-9`. */
+  /** The text in the message: `@src/main.ts`, or `@src/main.ts#L3-9`. */
   readonly text: string;
-  /** Says what it is, if it is not just a file: the selection. */
+  /** Says what the mention is if it is not simply a file, for example the selection. */
   readonly detail: string;
 }
 
-/** What the editor around this page can do. A page in a browser has none. */
+/** The functions of the editor around this page. In a browser there is no editor. */
 export interface HostEditor {
   /** Shows a file change in the editor's own diff. */
   openDiff(approvalId: string): void;
   /** Inserts text at the cursor of the active editor. */
   insertCode(text: string): void;
-  /** The files of the workspace that fit what was typed after `@`, best first. */
+  /** The files of the workspace that match the text after `@`, best first. */
   findMentions(typed: string): Promise<readonly Mention[]>;
   /** Text that commands of the editor put into the message field. */
   readonly inserts: ComposerInserts;

@@ -7,9 +7,9 @@ import {
   isShortened,
   type JsonValue,
   type Message,
-  modelResultSchema,
   type QueuedMessage,
   type RiskLevel,
+  readModelResult,
   type ToolErrorValue,
 } from '@countersign/protocol';
 
@@ -144,17 +144,9 @@ function shownMessage(message: Message, text: string, known: ChatMessage | undef
 /** The call with the result that its tool message has, unless the whole result is known. */
 function withToolMessage(call: ChatCall, { role, content }: Message): ChatCall {
   if (role !== 'tool' || (call.result !== undefined && !call.isShortened)) return call;
-  const told = modelResultSchema.safeParse(parseJson(content)).data;
+  const told = readModelResult(content);
   if (told === undefined || told.status === 'rejected' || told.result === undefined) return call;
   return { ...call, result: told.result, isShortened: isShortened(content) };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export function withText(state: Conversation, id: string, text: string): Conversation {

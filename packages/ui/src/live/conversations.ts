@@ -1,6 +1,6 @@
 import { Observable } from '@countersign/approvals';
 import { type CallResponse, type Client, MessageText } from '@countersign/client';
-import type { CountersignEvent, Execution, Message } from '@countersign/protocol';
+import { type CountersignEvent, type Execution, type Message, messageOf } from '@countersign/protocol';
 import {
   type Conversation,
   emptyConversation,
@@ -114,7 +114,7 @@ export class Conversations {
         return { ...(run ? withRun(read, run) : read), queued };
       });
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = messageOf(error);
       this.#change(sessionId, (state) =>
         state.status === 'ready' ? state : { ...state, status: 'failed', problem },
       );

@@ -43,7 +43,7 @@ function held<T extends object>(
   return { answer: () => released.then(() => answer), release };
 }
 
-describe('what is read while events come', () => {
+describe('state that is read while events arrive', () => {
   it('does not put an older state of a call over a newer one', async () => {
     const [example] = examples<{ executions: Execution[] }>('bodies/history.response')[0]?.executions ?? [];
     const execution = { ...(example as Execution), status: 'approved', approval_id: null } as Execution;
@@ -98,7 +98,7 @@ it('[AP-3] after a lost connection, and perhaps a sleep, the time left is the on
   const approval = anApproval({ remaining_ms: 300_000 });
   await server.emit(requestEvent(approval));
   server.on('listApprovals', { success: true, approvals: [{ ...approval, remaining_ms: 40_000 }] });
-  expect(server.bodiesOf('listApprovals')).toEqual([]); // not while nothing was missed
+  expect(server.bodiesOf('listApprovals')).toEqual([]); // not read, because no event was missed
   await server.loseConnection();
   server.isDown = false;
   await clock.advance(5_000);

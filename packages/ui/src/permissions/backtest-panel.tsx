@@ -46,7 +46,7 @@ export function BacktestPanel() {
           aria-invalid={!parsed.ok}
           onChange={(event) => {
             setText(event.target.value);
-            test.reset(); // it was about another rule
+            test.reset(); // the result was for the old text
             saving.reset();
           }}
         />

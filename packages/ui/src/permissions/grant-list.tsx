@@ -49,8 +49,16 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
     <li className={isRevoked ? 'row row-off' : 'row'}>
       <div className="row-main">
         <p>
-          <Visible as="code" className="tool-name" text={toolsOf(grant, permissions)} />{' '}
-          <Visible as="code" text={grant.pattern ?? permissions.allCalls} />
+          {/* Only what was written by a program looks like code. */}
+          <Visible
+            as={toolsOf(grant, permissions) === grant.tool ? 'code' : 'strong'}
+            text={toolsOf(grant, permissions)}
+          />{' '}
+          {grant.pattern === null ? (
+            <span className="muted">{permissions.allCalls}</span>
+          ) : (
+            <Visible as="code" text={grant.pattern} />
+          )}
         </p>
         <p className="muted row-facts">
           <RiskBadge risk={grant.max_risk} />

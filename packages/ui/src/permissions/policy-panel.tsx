@@ -1,4 +1,10 @@
-import { areSameRules, describeIssues, type PolicyFile, policyFileSchema } from '@countersign/protocol';
+import {
+  areSameRules,
+  describeIssues,
+  messageOf,
+  type PolicyFile,
+  policyFileSchema,
+} from '@countersign/protocol';
 import { useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { QueryState } from '../frame/states.tsx';
@@ -213,7 +219,7 @@ function parsePolicy(text: string): { ok: true; policy: PolicyFile } | { ok: fal
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: messageOf(error) };
   }
   const parsed = policyFileSchema.safeParse(value);
   return parsed.success

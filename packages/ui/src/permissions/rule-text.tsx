@@ -10,7 +10,11 @@ export function RuleText({ rule }: { readonly rule: PolicyRule }) {
       <p>
         <span className={`effect effect-${rule.effect}`}>{permissions.effects[rule.effect]}</span>{' '}
         <Visible as="code" className="tool-name" text={rule.tool} />{' '}
-        <Visible as="code" text={rule.path ?? rule.command ?? permissions.allCalls} />
+        {(rule.path ?? rule.command) === undefined ? (
+          <span className="muted">{permissions.allCalls}</span>
+        ) : (
+          <Visible as="code" text={rule.path ?? rule.command ?? ''} />
+        )}
         {rule.max_risk && (
           <span className="muted">
             {' '}

@@ -1,4 +1,5 @@
 import type { CallResponse } from '@countersign/client';
+import { isLiveToken } from '@countersign/protocol';
 import { Button } from '../frame/button.tsx';
 import { QueryState } from '../frame/states.tsx';
 import { useRevokingToken, useTokens } from '../queries/permissions.ts';
@@ -16,7 +17,7 @@ export function TokenPanel() {
   const tokens = useTokens();
   const projects = useProjects();
   const live = (tokens.data ?? [])
-    .filter(isLive)
+    .filter(isLiveToken)
     .sort((a, b) => Number(a.scope !== 'agent') - Number(b.scope !== 'agent'));
   return (
     <section className="panel" aria-labelledby="tokens-title">
@@ -33,9 +34,6 @@ export function TokenPanel() {
     </section>
   );
 }
-
-const isLive = ({ revoked_at, expires_at }: Token): boolean =>
-  revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
 
 type Project = CallResponse<'listProjects'>['projects'][number];
 

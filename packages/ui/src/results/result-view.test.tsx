@@ -94,7 +94,7 @@ describe('a result is drawn as what it is', () => {
     expect(diff.textContent).toContain('a.tschanged+1 −1');
     await vi.waitFor(() => expect(diff.querySelector('.hljs-keyword')?.textContent).toBe('let'), 20_000);
     const lines = [...diff.querySelectorAll('.diff-text')].map(({ textContent }) => textContent);
-    expect(lines).toEqual(['@@ -1,1 +1,1 @@', 'let a = 1;', 'let a = 2;']);
+    expect(lines).toEqual(['let a = 1;', 'let a = 2;']);
     expect([...diff.querySelectorAll('.diff-changed')].map(({ textContent }) => textContent)).toEqual([
       '1',
       '2',

@@ -32,7 +32,6 @@ export const englishApproval = {
   openChat: 'Show in the conversation',
   timeLeft: (text: string) => `${text} left`,
   timeLeftLabel: 'Time left to decide',
-  timeOver: 'Time is over; the server is about to withdraw this.',
   sending: 'Sending your decision…',
   raw: 'All parameters',
   revised: (n: number) => `Revision ${n}`,
@@ -129,5 +128,4 @@ export const englishApproval = {
     },
   },
   newOne: (what: string) => `New approval: ${what}`,
-  settledOne: (what: string) => `No longer waiting: ${what}`,
 };

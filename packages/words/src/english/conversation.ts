@@ -86,5 +86,5 @@ export const englishConversation = {
     undo: 'Undo what the last run changed; Enter confirms',
   },
   historySearch: 'Search',
-  historySearchHint: 'Words in tool, parameters or error',
+  historySearchHint: 'Words in tool, parameters, result or error',
 };

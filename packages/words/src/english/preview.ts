@@ -16,6 +16,7 @@ export const englishPreview = {
   output: 'Output',
   unknownWord: '⟨known only when it runs⟩',
   fetches: 'Fetches from',
+  repositories: 'Repository',
   hooks: 'Hooks',
   noHooks: 'No hooks run',
   message: 'Message',

@@ -221,7 +221,6 @@ export const englishTerminal = {
       'Which call? Name a tool id from "countersign history", a run with --run ID, or the newest here with --last',
     last: (tool: string, paths: string, others: number) =>
       `${tool}, ${paths}${others > 0 ? ` and ${others} more` : ''}`,
-    lastTried: (command: string) => `countersign try -- ${command}`,
     nothing: 'Nothing in that run can be undone.',
     asked: (what: string) => `Asking the runner to undo ${what} …`,
     done: (what: string) => `Undone: ${what}`,

@@ -30,7 +30,6 @@ export const russianApproval: typeof englishApproval = {
   openChat: 'Показать в беседе',
   timeLeft: (text) => `осталось ${text}`,
   timeLeftLabel: 'Время на решение',
-  timeOver: 'Время вышло; сервер вот-вот отзовёт запрос.',
   sending: 'Решение отправляется…',
   raw: 'Все параметры',
   revised: (n) => `Редакция ${n}`,
@@ -137,5 +136,4 @@ export const russianApproval: typeof englishApproval = {
     },
   },
   newOne: (what) => `Новый запрос: ${what}`,
-  settledOne: (what) => `Больше не ждёт: ${what}`,
 };

@@ -85,5 +85,5 @@ export const russianConversation: typeof englishConversation = {
     undo: 'Отменить изменения последнего запуска; Enter подтверждает',
   },
   historySearch: 'Поиск',
-  historySearchHint: 'Слова в инструменте, параметрах или ошибке',
+  historySearchHint: 'Слова в инструменте, параметрах, результате или ошибке',
 };

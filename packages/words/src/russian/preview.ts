@@ -16,6 +16,7 @@ export const russianPreview: typeof englishPreview = {
   output: 'Вывод',
   unknownWord: '⟨станет известно при запуске⟩',
   fetches: 'Заберёт из',
+  repositories: 'Репозиторий',
   hooks: 'Хуки',
   noHooks: 'Хуки не запускаются',
   message: 'Сообщение',

@@ -218,7 +218,6 @@ export const russianTerminal: typeof englishTerminal = {
     which:
       'Какой вызов? Назовите tool id из «countersign history», запуск: --run ID, или последний здесь: --last',
     last: (tool, paths, others) => `${tool}, ${paths}${others > 0 ? ` и ещё ${others}` : ''}`,
-    lastTried: (command) => `countersign try -- ${command}`,
     nothing: 'В этом запуске нечего возвращать.',
     asked: (what) => `Прошу исполнителя вернуть как было: ${what} …`,
     done: (what) => `Возвращено: ${what}`,

@@ -219,7 +219,7 @@ export class ServerKillLane {
     );
   }
 
-  /** For `during`. */
+  /** Waits until a query finds a row. For use in `during`. */
   async untilStored(sql: string): Promise<void> {
     const isThere = async () => (await this.database.query(sql)).length > 0;
     await until(async () => this.#server?.isRunning === false || (await isThere()), {

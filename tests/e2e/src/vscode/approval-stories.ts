@@ -8,11 +8,11 @@ export function approvalStories(home: () => EditorHome): void {
     const { window } = home();
     await window.openFile('config.json');
     await window.say('/edit_file path=config.json old="http://old.example" new="http://new.example"');
-    await window.chat.locator('.waiting-cards [data-approval]').waitFor();
+    await window.chat.locator('.transcript [data-approval]').waitFor();
     await window.review('config.json');
     await window.picture('approval');
     await expect.poll(() => window.state(), soon).toContain('1 approval waits for you');
-    await window.approve();
+    await window.approve('config.json');
 
     await expect.poll(() => home().read('config.json'), soon).toBe('{\n  "api": "http://new.example"\n}\n');
     await window.tab(/proposed change/).waitFor({ state: 'detached' });
@@ -27,7 +27,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.closeEditors();
   });
 
-  it('[UI-2] decided on the card above the input of the chat', async () => {
+  it('[UI-2] decided on the card of the chat, which is the row of the call', async () => {
     const { window } = home();
     await window.say('/write_file path=card.md content="by the card"');
     const card = window.card('card.md');
@@ -84,7 +84,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.page.keyboard.press('End');
     await window.page.keyboard.type(' or deux');
     await window.picture('edited-proposal');
-    await window.approve();
+    await window.approve('notes.md');
     const { execution } = await home().ended(toolId);
     expect([execution.status, home().read('notes.md')]).toEqual([
       'completed',
@@ -113,7 +113,7 @@ export function approvalStories(home: () => EditorHome): void {
       .toBe(true);
     expect(home().has('both.md')).toBe(false);
     await window.review('both.md');
-    await window.approve();
+    await window.approve('both.md');
     await expect.poll(() => home().has('both.md') && home().read('both.md'), soon).toBe('agent and person');
   });
 
@@ -298,7 +298,7 @@ export function approvalStories(home: () => EditorHome): void {
       'awaiting_approval',
     );
     await window.review('again.md');
-    await window.approve();
+    await window.approve('again.md');
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     expect(home().read('again.md')).toBe('again\n');
   });

@@ -4,6 +4,24 @@ import { soon } from './editor-window.ts';
 
 /** The conversation from the editor: questions about code, mentions, the model, answers with code, grants. */
 export function conversationStories(home: () => EditorHome): void {
+  it('[UI-2] New Conversation begins one, also in a chat that was not loaded before', async () => {
+    const { window } = home();
+    await window.openChat();
+    await window.say('/read_file path=notes.md');
+    const done = window.chat.locator('.call-completed').filter({ hasText: 'notes.md' });
+    await done.waitFor();
+    await window.command('Countersign: New Conversation');
+    await done.waitFor({ state: 'detached' });
+    await window.say('/read_file path=notes.md');
+    await done.waitFor();
+    await window.command('View: Show Explorer');
+    await window.reload();
+    await expect.poll(() => window.state(), soon).toContain('approved tool calls run here');
+    await window.command('Countersign: New Conversation');
+    await window.chat.locator('.chat-start').waitFor();
+    expect(await window.draft()).toBe('');
+  });
+
   it('[UI-2] a question about the selection, from the menu of the editor and by its key', async () => {
     const { window } = home();
     await window.openChat();
@@ -219,9 +237,9 @@ export function conversationStories(home: () => EditorHome): void {
     await window.openChat();
     await window.say('/write_file path=named.md content=x');
     await window.review('named.md');
-    await window.approve();
+    await window.approve('named.md');
     const row = window.chat.locator('.call', { hasText: 'named.md' });
-    await row.getByText('You approved this').waitFor();
+    await row.getByText('You approved this', { exact: true }).waitFor();
     const [latest] = (await home().person.client.history({ query: { limit: 1 } })).executions;
     expect(latest?.decision).toMatchObject({ status: 'approved', device: 'VS Code' });
     await window.picture('approved-in-vs-code');
@@ -247,7 +265,8 @@ export function conversationStories(home: () => EditorHome): void {
     const { client } = home().person;
     const live = async () =>
       (await client.listGrants()).grants.filter(({ revoked_at }) => revoked_at === null);
-    for (const { grant_id } of await live()) await client.revokeGrant({ params: { grant_id } }); // of a mode
+    // A mode may have made a grant.
+    for (const { grant_id } of await live()) await client.revokeGrant({ params: { grant_id } });
     for (const path of ['src/grant-one.md', 'src/grant-two.md']) {
       const toolId = await home().call('write_file', { path, content: 'x' });
       const { project_id, approval_id, digest } = await home().shown(toolId);

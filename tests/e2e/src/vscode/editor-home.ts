@@ -97,7 +97,7 @@ export class EditorHome {
     return (await this.#machine.up(this.#elsewhere, '--json').ready()).sign_in_link;
   }
 
-  /** Opens another window of the same editor, on a folder or a multi-root workspace file. */
+  /** Opens another window of the same editor, on a folder. */
   async otherWindow(path: string): Promise<EditorWindow> {
     const page = await this.window.page.context().newPage();
     const window = new EditorWindow(page, (this.#editor as VsCode).address);
@@ -208,6 +208,10 @@ export class EditorHome {
       await this.person.client.reject({ params: { approval_id, project_id }, body: {} });
     await this.window.page.keyboard.press('Escape');
     if (failed !== null) await this.window.closeEditors().catch(() => {}); // the next story starts without open editors
+    // Nor with a diff that the editor is about to close.
+    await until(async () => (await this.window.tab(/proposed change/).count()) === 0, {
+      otherwise: () => 'A diff of a decided call stays open',
+    });
   }
 
   async close(): Promise<void> {

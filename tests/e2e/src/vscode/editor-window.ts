@@ -20,11 +20,29 @@ export class EditorWindow {
     page.on('console', (message) => this.console.push(message.text()));
   }
 
-  /** Opens a folder, or a multi-root workspace file. */
   async open(folder: string): Promise<void> {
-    const kind = folder.endsWith('.code-workspace') ? 'workspace' : 'folder';
-    await this.page.goto(`${this.#address}/?${kind}=${folder}`);
+    await this.page.goto(`${this.#address}/?folder=${folder}`);
     await this.status.waitFor();
+  }
+
+  /**
+   * Opens a multi-root workspace file. On a busy machine the editor sometimes stays without any folder when it reads such
+   * a file for the first time: its own explorer is empty too. Then a person would load the page again.
+   */
+  async openWorkspace(file: string, folder: string): Promise<void> {
+    await this.page.goto(`${this.#address}/?workspace=${file}`);
+    const inExplorer = this.page.locator('.explorer-folders-view').getByRole('treeitem', { name: folder });
+    for (let isOpen = false; !isOpen; ) {
+      await this.status.waitFor();
+      isOpen = await inExplorer
+        .first()
+        .waitFor({ timeout: 20_000 })
+        .then(
+          () => true,
+          () => false,
+        );
+      if (!isOpen) await this.page.reload();
+    }
   }
 
   async reload(): Promise<void> {
@@ -143,10 +161,24 @@ export class EditorWindow {
           () => true,
           () => false,
         );
-      if (isThere) return this.page.keyboard.press('Enter');
+      if (isThere && (await this.#enter())) return;
       await this.page.keyboard.press('Escape');
     }
     throw new Error(`The palette has no "${name}"`);
+  }
+
+  /** Presses Enter. Returns whether the palette got it: on a busy machine something else may have taken the focus. */
+  async #enter(): Promise<boolean> {
+    await this.page.evaluate(() => {
+      const note = ({ target }: Event) => {
+        const isPalette = target instanceof Element && target.closest('.quick-input-widget') !== null;
+        document.documentElement.toggleAttribute('data-entered', isPalette);
+      };
+      document.documentElement.removeAttribute('data-entered');
+      addEventListener('keydown', note, { capture: true, once: true });
+    });
+    await this.page.keyboard.press('Enter');
+    return this.page.evaluate(() => document.documentElement.hasAttribute('data-entered'));
   }
 
   /** How long the editor took to load and activate the extension, by its own report. */
@@ -186,10 +218,9 @@ export class EditorWindow {
           () => true,
           () => false,
         );
-      if (isThere) break;
+      if (isThere && (await this.#enter())) break;
       await this.page.keyboard.press('Escape');
     }
-    await this.page.keyboard.press('Enter');
     await this.tab(name).waitFor();
   }
 
@@ -212,9 +243,12 @@ export class EditorWindow {
     await this.chat.locator('[data-composer]').waitFor();
   }
 
+  /** Begins one with the chat's own button: a command could arrive when the next message is being typed. */
   async newConversation(): Promise<void> {
-    await this.command('Countersign: New Conversation');
-    await this.chat.getByText('What should the agent do?').waitFor();
+    const begin = this.chat.getByTitle('New conversation', { exact: true });
+    if (!(await begin.isVisible())) await this.openChat();
+    await begin.click();
+    await this.chat.locator('.chat-start').waitFor({ state: 'attached' }); // in a low view it has no room
     await this.chat.locator('[data-composer]').fill('');
   }
 
@@ -234,12 +268,18 @@ export class EditorWindow {
     await this.chat.getByRole('button', { name: 'Send', exact: true }).click();
   }
 
-  /** Opens the native diff of a pending call, and waits as long as UI-6 demands. */
-  async review(text: string | RegExp): Promise<void> {
+  /** The tab of the diff of a file's pending change; another one may still be open, or be about to close. */
+  #diff(path: string): Locator {
+    return this.tab(`${path}: proposed change`);
+  }
+
+  /** Opens the native diff of a pending call, and waits as long as UI-6 demands. `text` finds its row. */
+  async review(path: string, text: string | RegExp = path): Promise<void> {
     // A row that is being replaced by a newer request opens nothing: then click again.
     for (let tries = 1; ; tries += 1) {
       await this.row('Pending Approvals', text).click();
-      const isOpen = await this.tab(/proposed change/)
+      const isOpen = await this.#diff(path)
+        .and(this.page.locator('.active'))
         .waitFor({ timeout: 8_000 })
         .then(
           () => true,
@@ -253,10 +293,10 @@ export class EditorWindow {
   }
 
   /**
-   * Approves what the diff shows. Repeats if the editor says that it was too quick, because the diff may have changed.
+   * Approves what the diff of a file shows. Repeats if the editor says that it was too quick, because the diff may have changed.
    */
-  async approve(): Promise<void> {
-    const diff = this.tab(/proposed change/);
+  async approve(path: string): Promise<void> {
+    const diff = this.#diff(path);
     for (let tries = 0; tries < 24; tries += 1) {
       await this.titleButton('Approve')
         .click({ timeout: 5_000 })
@@ -270,9 +310,9 @@ export class EditorWindow {
     throw new Error('The diff is still open');
   }
 
-  /** The card above the input of the chat. */
+  /** A call that waits: its row in the conversation is the card. */
   card(text: string | RegExp): Locator {
-    return this.chat.locator('.waiting-cards [data-approval]').filter({ hasText: text });
+    return this.chat.locator('.transcript [data-approval]').filter({ hasText: text });
   }
 
   /** Presses a button of a card until the card accepts that it was visible long enough. */

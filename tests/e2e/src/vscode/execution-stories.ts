@@ -20,7 +20,7 @@ export function executionStories(home: () => EditorHome): void {
     await window.review('draft.md');
     const { approvals } = await home().person.client.listApprovals();
     expect(approvals[0]?.preview).toMatchObject({ files: [{ unsaved: true }] });
-    await window.approve();
+    await window.approve('draft.md');
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     expect(home().read('draft.md')).toBe('typed and edited');
     await window.tab('draft.md').click();
@@ -37,7 +37,7 @@ export function executionStories(home: () => EditorHome): void {
     await window.openFile('spaces.md');
     const toolId = await home().call('write_file', { path: 'spaces.md', content: 'two   \nthree' });
     await window.review('spaces.md');
-    await window.approve();
+    await window.approve('spaces.md');
     expect((await home().ended(toolId)).execution.status).toBe('completed');
     expect(home().read('spaces.md')).toBe('two   \nthree');
     await window.closeEditors();
@@ -134,11 +134,11 @@ export function executionStories(home: () => EditorHome): void {
     expect((await home().ended(second)).execution.status).toBe('completed');
     await expect.poll(() => left.textContent(), soon).toBe('einstwo');
 
-    await window.approve();
+    await window.approve('twice.md');
     const again = await home().shown(first);
     expect(again.approval_id).not.toBe(approval_id);
     await window.review('twice.md');
-    await window.approve();
+    await window.approve('twice.md');
     expect((await home().ended(first)).execution.status).toBe('completed');
     expect(home().read('twice.md')).toBe('eins\nzwei\n');
   });
@@ -153,7 +153,7 @@ export function executionStories(home: () => EditorHome): void {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'undone.md', content: 'x\n' });
     await window.review('undone.md');
-    await window.approve();
+    await window.approve('undone.md');
     await home().ended(toolId);
     expect(home().read('undone.md')).toBe('x\n');
     await window.command('Countersign: Focus on History View');

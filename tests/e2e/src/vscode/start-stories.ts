@@ -41,7 +41,7 @@ export function startStories(home: () => EditorHome): void {
     await window.openChat();
     await window.chat.getByText('Nothing runs here until you trust this workspace.').waitFor();
     await window.chat.getByRole('button', { name: 'Manage Workspace Trust' }).waitFor();
-    // Nothing waits and nothing has run: these views take no room.
+    // Nothing is pending and nothing has run: these views take no room.
     const views = window.page.locator('.part.sidebar .pane-header:visible');
     for (const name of ['Pending Approvals', 'History'])
       expect(await views.filter({ hasText: name }).count()).toBe(0);
@@ -71,7 +71,7 @@ export function startStories(home: () => EditorHome): void {
     await window.row('History', 'read_file notes.md').waitFor();
     await window.reload();
     await window.row('History', 'read_file notes.md').waitFor();
-    await window.fold('History'); // as it is at first
+    await window.fold('History'); // back to the initial state
   });
 
   it('[UI-2] the walkthrough ticks a sent message, and a decision on the card', async () => {

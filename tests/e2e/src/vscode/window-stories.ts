@@ -22,7 +22,7 @@ export function windowStories(home: () => EditorHome): void {
   it('[RN-10] a second window of the same folder watches; several folders each have a runner; one command starts a server', async () => {
     const second = await home().otherWindow(home().workspace);
     await expect.poll(() => second.state(), soon).toContain('connected; tools run in VS Code on ');
-    await second.open(home().severalFolders('one', 'two'));
+    await second.openWorkspace(home().severalFolders('one', 'two'), 'one');
     await second.trust(); // while it is still connecting
     await expect
       .poll(() => second.state(), soon)
@@ -50,8 +50,7 @@ export function windowStories(home: () => EditorHome): void {
     await second.command('Countersign: Focus on History View');
     for (const folder of ['one', 'two'])
       await second.row('History', new RegExp(`same\\.md${folder} ·`)).waitFor();
-    await second.review(/same\.md\s*two ·/);
-    await second.tab('two/same.md: proposed change').waitFor();
+    await second.review('two/same.md', /same\.md\s*two ·/);
     await second.closeEditors();
     // The server goes away. The banner offers to connect at once and to start the server again.
     await second.command('Terminal: Kill All Terminals');

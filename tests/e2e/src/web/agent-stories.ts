@@ -72,7 +72,8 @@ export function agentStories(browser: () => Browser): void {
     await window.say('Run them');
     await window.waiting.first().waitFor();
     const states = window.page.locator('.call-state');
-    expect(await states.allTextContents()).toEqual(['In the queue', 'In the queue']); // the first one is the card
+    // The first call is shown as a card instead.
+    expect(await states.allTextContents()).toEqual(['In the queue', 'In the queue']);
     await window.page.getByRole('button', { name: 'Stop' }).click();
     await expect.poll(() => states.allTextContents()).toEqual(['Not started', 'Not started', 'Not started']);
     expect(await window.page.locator('.mark-pending, .countdown').count()).toBe(0);

@@ -21,7 +21,7 @@ const printing = "for (let i = 1; i <= 3; i += 1) console.log('line ' + i);\n";
 const call = (id: string, name: string, args: object) => ({ call: { name, args, id } });
 const write = (path: string) => call(path, 'write_file', { path, content: `${path}\n` });
 
-/** How the conversation reads, and how many keys a decision costs. */
+/** How a conversation is displayed, and how many keys a decision needs. */
 export function conversationStories(browser: () => Browser): void {
   let model: OpenAiCompatibleServer;
   const home = useWebHome(browser, async () => {
@@ -88,7 +88,7 @@ export function conversationStories(browser: () => Browser): void {
     await keys.press('Shift+Y'); // before each was in sight, nothing happens
     expect(await window.waiting.count()).toBe(6);
     for (let cards = 0; cards < 5; cards += 1) {
-      await window.press('j'); // or by scrolling
+      await window.press('j'); // a person could also scroll
       await window.wait(attentionMs);
     }
     await expect.poll(() => all.isEnabled()).toBe(true);

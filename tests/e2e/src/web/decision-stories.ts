@@ -258,7 +258,7 @@ export function decisionStories(home: () => WebHome): void {
     expect(await page.getByRole('textbox', { name: /^Tell the agent/ }).inputValue()).toBe('because yes');
     await window.press('Control+Enter');
     await window.call('first.md').getByText('You rejected this').waitFor();
-    await expect.poll(() => window.focused()).toBe('waiting card'); // the next one
+    await expect.poll(() => window.focused()).toBe('waiting card'); // the focus has moved to the next card
 
     await window.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();

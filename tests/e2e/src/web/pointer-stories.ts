@@ -70,6 +70,29 @@ export function pointerStories(home: () => WebHome): void {
     expect(window.problems).toEqual([]);
   });
 
+  it.each([-12, -4, 6])(
+    '[UI-6] a card that was read is decided by one click, in a view that is %i pixels higher',
+    async (pixels) => {
+      const viewport = { width: 390, height: 800 };
+      const window = await home().windowOn({ viewport });
+      const { page } = window;
+      const decided = await recordDecisions(page);
+      await window.say('/write_file path=fits.md content=x');
+      const card = window.waiting;
+      await card.locator('.file-diff').waitFor();
+      const heightOf = async (one: Locator) => (await one.boundingBox())?.height ?? 0;
+      const spare = (await heightOf(page.locator('.transcript'))) - (await heightOf(card));
+      await page.setViewportSize({ ...viewport, height: Math.round(viewport.height - spare + pixels) });
+      const approve = card.getByRole('button', { name: 'Approve', exact: true });
+      await expect.poll(() => approve.evaluate(isInView)).toBe(true);
+      await approve.hover();
+      await window.wait(attentionMs);
+      await approve.click();
+      expect(await decided()).toEqual([expect.stringMatching(/\/approve$/)]);
+      await window.call('fits.md').getByText('You approved this').waitFor();
+    },
+  );
+
   it('[UI-6] no key decides a card below a dialog', async () => {
     const window = await home().windowOn({});
     const { page } = window;

@@ -14,7 +14,7 @@ export function queueStories(browser: () => Browser): void {
   const home = useWebHome(browser, async () => {
     model = await openAiCompatibleServer();
     return {
-      files: { 'a.md': 'alpha\n' },
+      files: { 'a.md': 'alpha\n', 'endless.js': "console.log('begun'); setInterval(() => {}, 1000);\n" },
       env: { COUNTERSIGN_MODEL: 'openai-compatible:scripted', COUNTERSIGN_MODEL_URL: model.url },
     };
   });
@@ -79,6 +79,7 @@ export function queueStories(browser: () => Browser): void {
     const { page } = window;
     await window.say('Run them');
     await window.waiting.first().waitFor();
+    await expect.poll(() => window.composer.getAttribute('placeholder')).toContain('Ctrl+Enter approves');
     await window.composer.fill('do something else');
     await page.getByRole('button', { name: 'Queue', exact: true }).click();
     const queued = page.getByRole('region', { name: 'Queued messages' });
@@ -97,6 +98,28 @@ export function queueStories(browser: () => Browser): void {
     await queued.getByRole('button', { name: 'Send now' }).click();
     await window.transcript.getByText('Now this.').waitFor();
     expect(await queued.count()).toBe(0);
+  });
+
+  it('[EX-8] what a stopped command printed is there afterwards, and after a reload', async () => {
+    model.script([
+      [{ call: { name: 'execute_command', args: { command: 'node', args: ['endless.js'] }, id: 'endless' } }],
+    ]);
+    const window = await home().window();
+    const { page } = window;
+    await window.say('Run it');
+    await window.look(window.waiting.first());
+    await window.press('y');
+    const row = window.call('node endless.js');
+    await row.locator('.terminal').getByText('begun').waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    for (const when of ['live', 'after a reload']) {
+      await window.transcript.getByText('You stopped this run.').waitFor();
+      await row.locator('.call-state').getByText('Cancelled').waitFor();
+      expect(await row.locator('.terminal').textContent(), when).toContain('begun');
+      if (when === 'live') await page.reload();
+      await row.locator('.terminal').getByText('begun').waitFor();
+    }
+    expect(window.problems).toEqual([]);
   });
 
   it('[AG-5] "send now" reaches the agent although a card waits', async () => {
@@ -184,7 +207,7 @@ export function queueStories(browser: () => Browser): void {
     await window.transcript.getByText('Done again.').waitFor();
   });
 
-  it('[UI-1] Chat in the navigation opens the conversation that waits, else the latest; arrow-up recalls', async () => {
+  it('[UI-1] Chat in the navigation opens the conversation that waits, else the latest; arrow-up recalls; a draft is kept', async () => {
     const write = { call: { name: 'write_file', args: { path: 'w.md', content: 'x' } } };
     model.script([[write], [{ text: 'Left.' }], [{ text: 'Newer.' }]]);
     const window = await home().window();
@@ -212,5 +235,11 @@ export function queueStories(browser: () => Browser): void {
     await expect.poll(() => window.focused()).toBe('composer');
     await window.press('ArrowUp');
     expect(await window.composer.inputValue()).toBe('The latest');
+    await page.keyboard.type(', not sent yet');
+    await window.go('metrics');
+    await chat.click();
+    await expect.poll(() => window.composer.inputValue()).toBe('The latest, not sent yet');
+    await page.reload();
+    await expect.poll(() => window.composer.inputValue()).toBe('The latest, not sent yet');
   });
 }

@@ -78,9 +78,9 @@ export function takeBackStories(browser: () => Browser): void {
     await summary.getByText('Undone', { exact: true }).waitFor();
     expect(content('new.md')).toBe('new\n');
 
-    await summary.getByRole('button', { name: 'Undo all' }).click(); // 1
+    await summary.getByRole('button', { name: 'Undo all' }).click(); // first click
     await takePicture(page, 'run-summary-confirm');
-    await summary.getByRole('button', { name: /^Put \d files? back/ }).click(); // 2
+    await summary.getByRole('button', { name: /^Put \d files? back/ }).click(); // second click
     await summary.getByText('Undone: the files are as they were before this run.').waitFor();
     expect([content('a.md'), content('b.md'), content('new.md')]).toEqual(['alpha\n', 'beta\n', null]);
     await page.reload();

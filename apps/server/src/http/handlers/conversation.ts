@@ -20,7 +20,7 @@ import { wordsOf } from '../search-words.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { isoTime, projectView, runView, workspaceRoot } from '../views.ts';
 
-/** How many sessions a list has at most. */
+/** Maximum number of sessions in a list. */
 const LISTED_SESSIONS = 1_000;
 const FOUND_SESSIONS = 200;
 

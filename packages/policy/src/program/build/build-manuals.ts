@@ -14,7 +14,7 @@ import { scriptTools } from './script-tools.ts';
 
 export const buildTools: readonly BuildTool[] = [...compiledTools, ...scriptTools];
 
-/** Programs that change what is elsewhere, start whatever they are given, or remove files. */
+/** Programs that change things outside the workspace, start any program they are given, or remove files. */
 const HARMFUL_PROGRAMS = new Set(
   wordList(`rimraf del-cli shx cross-env cross-env-shell env-cmd dotenv concurrently npm-run-all run-s run-p wrangler vercel netlify
     firebase serverless sls cdk pulumi np release-it semantic-release gh-pages surge heroku twine ansible fab ipython jupyter
@@ -151,7 +151,7 @@ function noteTask(text: string, notes: Notes): void {
     if (
       /^(SHELL|MAKEFLAGS|MAKE|GNUMAKEFLAGS|\.SHELLFLAGS)$/.test(variable) ||
       /[$`!|;&<>\n]/.test(value) ||
-      // `PYTHON=python3` names an interpreter, `CC='sh -c id'` what it is to do.
+      // `PYTHON=python3` only names an interpreter; `CC='sh -c id'` is a command to run.
       (words.length > 0 && (isShell(name) || isInterpreter(name) || STARTS_PROGRAMS.test(name)))
     )
       notes.raise(rules.bringsCode, text);
@@ -183,10 +183,23 @@ const modulesByName: ReadonlyMap<string, Manual> = new Map(
   }),
 );
 
+/** `npm exec -- tsc` is `npx tsc`. Options in front of the `--` would be npm's own. */
+function asNpx([command = '', ...args]: readonly string[]): readonly string[] | undefined {
+  if (!/^(exec|x)$/.test(command)) return undefined;
+  const dashes = args.indexOf('--');
+  const own = dashes < 0 ? args : args.slice(0, dashes);
+  return own.some((word) => word.startsWith('-') && !NPX_OPTIONS.test(word)) ? undefined : args;
+}
+
 /** `npm run deploy` is HIGH by its name, as for the other package managers. */
 const npmInLine: Manual = {
   ...npm,
   read(args, notes) {
+    const words = asNpx(args);
+    if (words) {
+      npx.read(words, notes);
+      return;
+    }
     npm.read(args, notes);
     const [first = '', task] = operandsOf(args, ['--prefix', '-C', '-w', '--workspace']).map(
       ({ text }) => text,

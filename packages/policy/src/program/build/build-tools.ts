@@ -89,17 +89,19 @@ export const compiledTools: readonly BuildTool[] = [
   {
     names: 'go',
     values: '-C',
-    builds: 'build test vet fmt run generate list doc clean fix',
+    builds: 'build test vet fmt run generate list doc clean fix env',
     network: 'get install mod work',
     code: '-exec -toolexec -vettool',
     codeWithin: /-extld=/,
     // `./cmd/x` is of the workspace, `example.com/x` is not.
-    forAccount: (subcommand, words) => subcommand === 'install' && words.some((word) => !/^[-.]/.test(word)),
+    forAccount: (subcommand, words) =>
+      (subcommand === 'install' && words.some((word) => !/^[-.]/.test(word))) ||
+      (subcommand === 'env' && words.some((word) => /^--?[wu]/.test(word))),
     medium:
-      'go build ./...; go test ./... -run TestX; go vet ./...; go run ./cmd/app; go fmt ./...; go list ./...',
+      'go build ./...; go test ./... -run TestX; go vet ./...; go run ./cmd/app; go fmt ./...; go list ./...; go env GOPATH',
     online:
       'go get example.com/x; go get example.com/x@latest; go mod tidy; go install ./...; go mod download',
-    high: 'go build -ldflags=-extld=./x; go env -w GOFLAGS=x; go tool x; go test -exec ./x ./...; go build -toolexec=./x; go bug; go run example.com/x@latest; go run example.com/x@v1; go install example.com/x; go install example.com/x@v1',
+    high: 'go build -ldflags=-extld=./x; go env -w GOFLAGS=x; go env --w=1 GOFLAGS=x; go env -u GOFLAGS; go tool x; go test -exec ./x ./...; go build -toolexec=./x; go bug; go run example.com/x@latest; go run example.com/x@v1; go install example.com/x; go install example.com/x@v1',
   },
   {
     names: 'gofmt goimports golines gofumpt staticcheck revive errcheck ineffassign',

@@ -76,8 +76,8 @@ export const scriptTools: readonly BuildTool[] = [
     always: true,
     code: '--eval -e --stdin-filename-code',
     medium: `tsc --noEmit; eslint . --fix; prettier --check src; jest --coverage; mocha tests/a.js; webpack --mode production;
-      npx tsc -p .; npx eslint src; npx jest -t name; npx --no-install prettier --write .; npx --no -- eslint src; pnpm exec eslint .; ./node_modules/.bin/eslint .; node_modules/.bin/tsc`,
-    high: 'npx -y prettier .; npx eslint@8 .; npx cowsay; npx -p x eslint; npx --package=x tsc; npx -c id; npx; npx ./x',
+      npx tsc -p .; npx eslint src; npx jest -t name; npx --no-install prettier --write .; npx --no -- eslint src; npm exec -- eslint .; npm x --no -- prettier --check .; npm exec tsc; pnpm exec eslint .; ./node_modules/.bin/eslint .; node_modules/.bin/tsc`,
+    high: 'npx -y prettier .; npx eslint@8 .; npx cowsay; npx -p x eslint; npx --package=x tsc; npx -c id; npx; npm exec -c id; npm exec tsc -c id; npm exec eslint --package=x; npm exec --package=x -- eslint; npm exec -- sh -c id; npm --prefix=.. exec -- tsc; npx ./x',
   },
   {
     names: 'nyc c8',

@@ -37,9 +37,9 @@ function readFind(args: readonly string[], contentOf: (file: string) => string):
   for (const [at, { kind, word, value = '' }] of terms.entries()) {
     if (kind === 'name' && !/^-i?lname$/.test(word)) {
       if (/^[*/.]*$/.test(value)) continue;
-      // If a name may be excluded, treat it as excluded: then everything else counts as found, which is worse for a
-      // removal. find.ts needs the opposite: only a name that is surely excluded counts, because its files are not
-      // shown.
+      // If a name may be excluded, treat it as excluded: then everything else counts as found, which is the worse case
+      // for a removal. find.ts needs the opposite: only names that are surely excluded count, because it leaves those
+      // files out.
       if (/^(!|-not)$/.test(terms[at - 1]?.word ?? '') || terms[at + 1]?.word === '-prune') excludes = true;
       else {
         takesAll = false;

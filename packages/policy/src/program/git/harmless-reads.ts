@@ -79,7 +79,10 @@ const GLOBAL = new Set(
 
 /** An object by its id, alone or as an end of a range. `abc1234~2` and `abc1234^` can only be commits. */
 const ID = /^\^?[0-9a-f]{4,64}(\^\{(?!commit).*)?$/i;
-const isId = (word: string): boolean => word.split(/\.{2,3}/).some((end) => ID.test(end));
+/** A file pattern may match a file that is named like an id. */
+const MATCHES_IDS = /^([0-9a-f*?]|\[[^\]]*\])+$/i;
+const isId = (word: string): boolean =>
+  (/[*?[]/.test(word) && MATCHES_IDS.test(word)) || word.split(/\.{2,3}/).some((end) => ID.test(end));
 
 export function harmlessRead({
   options,
@@ -102,20 +105,34 @@ export function harmlessRead({
   const read = Object.hasOwn(reads, subcommand) ? reads[subcommand] : undefined;
   if (!read) return undefined;
   const dashes = args.indexOf('--');
-  const beforeDashes = dashes < 0 ? args : args.slice(0, dashes);
+  const allBefore = dashes < 0 ? args : args.slice(0, dashes);
+  const beforeDashes = read.mostOperands === undefined ? allBefore : withoutValues(allBefore);
   if (beforeDashes.some((word) => word.startsWith('-') && read.not?.test(word))) return undefined;
   if (beforeDashes.some((word) => /^-.*%G/.test(word))) return undefined;
-  if (subcommand === 'reflog' && beforeDashes.some((word) => /^(expire|delete|drop)$/.test(word)))
+  // A file pattern may become the name of one of these.
+  if (subcommand === 'reflog' && beforeDashes.some((word) => /^(expire|delete|drop)$|[*?[]/.test(word)))
     return undefined;
   const operands = beforeDashes.filter((word) => !word.startsWith('-'));
   if (read.noIds && operands.some(isId)) return undefined;
-  const isListing = read.lists && beforeDashes.some((word) => read.lists?.test(word));
-  if (read.mostOperands !== undefined && operands.length > read.mostOperands && !isListing) {
-    // `git branch --sort -committerdate` has the value as a word of its own.
-    const values = beforeDashes.filter((word) => /^--(sort|format|color|column)$/.test(word)).length;
-    if (operands.length > values) return undefined;
-  }
+  const isListing =
+    beforeDashes.some((word) => read.lists?.test(word)) && !beforeDashes.some((word) => UNDOES.test(word));
+  const afterDashes = dashes < 0 ? 0 : args.length - dashes - 1;
+  if (read.mostOperands !== undefined && operands.length + afterDashes > read.mostOperands && !isListing)
+    return undefined;
   return { entersSubmodules: read.entersSubmodules ?? false };
+}
+
+/** `git branch --list --no-list p` makes a branch. */
+const UNDOES = /^--no-(?!(contains|merged|color|column|abbrev)(=|$))/;
+
+/** The words of `git branch` or `git tag` without values that are words of their own: `--sort -committerdate`. */
+function withoutValues(words: readonly string[]): readonly string[] {
+  const rest: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    rest.push(words[at] as string);
+    if (/^--(sort|format)$/.test(words[at] as string)) at++;
+  }
+  return rest;
 }
 
 /** `git remote`, `git remote -v`, `git remote get-url NAME`. */

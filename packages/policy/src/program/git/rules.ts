@@ -301,7 +301,9 @@ export const changesRemote: CommandRule = {
   doesNotMatch: ['git remote -v', 'git remote get-url origin', 'git fetch origin', 'git remote update'],
 };
 
-/** The card of a push lists commits that `refs/remotes` lacks, so a command that writes those refs decides what it shows. */
+/**
+ * A push's card lists the commits that are missing in `refs/remotes`, so writing those refs by hand can hide commits.
+ */
 export const writesKnownBranches: CommandRule = {
   id: 'CMD-GIT-15',
   risk: 'MEDIUM',
