@@ -55,7 +55,7 @@ export const russianPreview: typeof englishPreview = {
     mode: (n) => `с другими правами: ${n}`,
     nothing: 'Ничего не изменится',
     exit: (code) => `код выхода ${code}`,
-    seconds: (text) => `${text.replace('.', ',')} с`,
+    seconds: (text) => `${`${text}`.replace('.', ',')} с`,
     ended: {
       signal: 'Команда прервана до конца, и что она изменила бы, неизвестно. Одобрение её выполнит.',
       timeout:
