@@ -27,6 +27,7 @@
 (require 'countersign-project)
 (require 'countersign-card)
 (require 'countersign-choose)
+(require 'countersign-trial)
 
 (declare-function countersign-approval-edit "countersign-edit")
 (declare-function countersign-approval-diff "countersign-hunks")
@@ -56,6 +57,7 @@ Otherwise the mode line says that a call waits."
 (defvar-local countersign-approval--outcome nil "How it was settled, in words, or nil.")
 (defvar-local countersign-approval--drawn nil "Identity of the displayed version.")
 (defvar-local countersign-approval--sending nil "Whether a decision is under way.")
+(defvar-local countersign-approval--tried-since nil "Since when the call is being tried.")
 (defvar-local countersign-approval--note nil "A message at the top of this card.")
 (defvar-local countersign-approval--settled-at 0 "When it was settled.")
 (defvar-local countersign-approval--explained nil "The approval that this help is about.")
@@ -165,6 +167,7 @@ If input is waiting, it was typed too early: try again in half a second."
     (define-key map "n" #'countersign-approval-reject)
     (define-key map "a" #'countersign-approval-widen)
     (define-key map "e" #'countersign-approval-edit)
+    (define-key map "t" #'countersign-approval-try)
     (define-key map "?" #'countersign-approval-help)
     (define-key map "d" #'countersign-approval-diff)
     (define-key map "l" #'countersign-approvals)
@@ -208,6 +211,8 @@ If input is waiting, it was typed too early: try again in half a second."
          "  " (countersign-approval-time countersign-approval--pending)
          "  ·  " (countersign-one-line (countersign-project-name countersign-approval--project) 30)
          (and (> others 0) (countersign-words "  ·  %d more (l list)" others))
+         (and countersign-approval--tried-since
+              (countersign-words "  ·  trying, %d s" (- (float-time) countersign-approval--tried-since)))
          "  ·  " (cond (countersign-approval--sending (countersign-words "sending …"))
                        ((not (countersign-approval-armed-p)) (countersign-words "look first …"))
                        ((eq (selected-window) countersign-approval--selected) "y n a e ?")
@@ -265,6 +270,9 @@ If input is waiting, it was typed too early: try again in half a second."
   (let ((inhibit-read-only t)
         (line (line-number-at-pos)))
     (erase-buffer)
+    (setq countersign-approval--tried-since
+          (and (countersign-pending-get countersign-approval--pending 'trying)
+               (or countersign-approval--tried-since (float-time))))
     (if countersign-approval--outcome
         (progn
           (countersign-insert (concat (countersign-words "Withdrawn: %s" countersign-approval--outcome) "\n\n")
@@ -305,19 +313,29 @@ If input is waiting, it was typed too early: try again in half a second."
 
 (defun countersign-approval--insert-keys ()
   "Insert a line that lists the keys.
-Approving is not offered while the preview is being made."
-  (let ((coming (countersign-project-preview-coming-p countersign-approval--project
-                                                      countersign-approval--pending)))
+Approving is not offered while the preview is being made or the call is tried."
+  (let ((coming (or (countersign-pending-get countersign-approval--pending 'trying)
+                    (countersign-project-preview-coming-p countersign-approval--project
+                                                          countersign-approval--pending))))
     (insert "\n")
     (pcase-dolist (`(,key ,what)
-                   `(("y" ,(countersign-words "approve")) ("n" ,(countersign-words "reject"))
+                   `(("y" ,(if (countersign-trial-lands-p (countersign-pending-data countersign-approval--pending))
+                               (countersign-words "approve these changes")
+                             (countersign-words "approve"))) ("n" ,(countersign-words "reject"))
                      ("a" ,(countersign-words "approve and remember")) ("e" ,(countersign-words "edit"))
+                     ,@(and (countersign-approval--tryable-p) `(("t" ,(countersign-words "try it first"))))
                      ("d" ,(countersign-words "diff")) ("l" ,(countersign-words "list"))
                      ("q" ,(countersign-words "leave")) ("?" ,(countersign-words "help"))))
       (unless (and coming (member key '("y" "a")))
         (insert (propertize key 'face 'countersign-key) " " (propertize what 'face 'countersign-label)
                 "   ")))
     (insert "\n")))
+
+(defun countersign-approval--tryable-p ()
+  "Return non-nil if this call can be tried first, as far as is known here."
+  (and (countersign-trial-possible-p (countersign-pending-data countersign-approval--pending))
+       (countersign-project-able-p countersign-approval--project "trials"
+                                   (countersign-pending-get countersign-approval--pending 'runner_id))))
 
 (defun countersign-approval--revert (&rest _)
   "Fetch this card again."
@@ -335,6 +353,8 @@ Approving is not offered while the preview is being made."
      (when-let ((buffer (countersign-approval--buffer pending)))
        (with-current-buffer buffer
          (when (and countersign-approval--drawn
+                    ;; The outcome of a trial speaks for itself.
+                    (not (countersign-pending-get pending 'preview 'trial))
                     (not (equal (nth 1 countersign-approval--drawn)
                                 (countersign-pending-get pending 'revision))))
            (setq countersign-approval--note (countersign-words "It was changed; look at it anew.")))
@@ -533,6 +553,8 @@ Signal an error if it cannot be approved."
       (user-error "%s" (countersign-words "The preview does not fit its digest: this call can only be rejected")))
      ((and high (not seen))
       (user-error "%s" (countersign-words "A HIGH call is approved with its preview only; it is being made")))
+     ((countersign-pending-get pending 'trying)
+      (user-error "%s" (countersign-words "It can be approved once the trial has ended")))
      ((countersign-project-preview-coming-p countersign-approval--project pending)
       (user-error "%s" (countersign-words "It can be approved once its preview is here; that is being made")))
      (high
@@ -555,6 +577,25 @@ Signal an error if it cannot be approved."
     (countersign-approval--send
      (lambda (callback)
        (countersign-project-reject project pending (string-trim message) callback)))))
+
+(defun countersign-approval-try ()
+  "Try this command first: run it beside the project, without network.
+The card then shows what it would change.  Nothing is decided, and the
+project stays as it is."
+  (interactive nil countersign-approval-mode)
+  (countersign-approval--check)
+  (let ((buffer (current-buffer)))
+    (setq countersign-approval--note nil)
+    (message "%s" (countersign-words "Trying …"))
+    (countersign-project-try
+     countersign-approval--project countersign-approval--pending
+     (lambda (problem)
+       (when (and problem (buffer-live-p buffer))
+         (with-current-buffer buffer
+           (unless countersign-approval--outcome
+             (setq countersign-approval--note (plist-get problem :message))
+             (countersign-approval--draw))
+           (message "%s" (plist-get problem :message))))))))
 
 (defun countersign-approval-widen (&optional include-high)
   "Approve this call and more: its tool, its class, the session, or always.
@@ -672,6 +713,7 @@ n  reject; you may tell the agent what to do instead
 a  approve more than this one: its tool, its class, the session, always
    (C-u a covers HIGH calls too)
 e  change the parameters, then approve
+t  try a command first, beside the project, and see what it would change
 d  show the change in diff-mode, and approve some of its hunks
 l  list what waits · N  go to the next · g  fetch it again · q  leave
 

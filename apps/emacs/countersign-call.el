@@ -44,6 +44,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
       (insert (propertize (if (string-empty-p object) (string-trim-right before) before) 'face 'countersign-tool)
               object (propertize after 'face 'countersign-tool)))
     (dolist (part (list (countersign-call--outcome item)
+                        (countersign-call--landed item)
                         (and (countersign-item-time-ms item)
                              (countersign-call--quiet (countersign-call--duration (countersign-item-time-ms item))))
                         (countersign-call--quiet (countersign-item-note item))
@@ -142,6 +143,20 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
         (countersign-words "lines: %d" (length (countersign-call--lines content))))
        ((stringp (alist-get 'stdout result))
         (countersign-words "lines: %d" (length (countersign-call--lines (countersign-call-output item)))))))))
+
+(defun countersign-call--landed (item)
+  "Return how many files ITEM, a command, changed, and how many did not land."
+  (let* ((result (and (consp (countersign-item-result item)) (countersign-item-result item)))
+         (files (and (assq 'stdout result) (countersign-list-of result 'changed_files)))
+         (left (countersign-trial-left result))
+         (texts (delq nil
+                      (list (and files
+                                 (countersign-call--quiet
+                                  (concat (countersign-words "files changed: %d" (length files))
+                                          (and (countersign-get result 'changed_files_incomplete) "+"))))
+                            (and (> left 0)
+                                 (propertize (countersign-words "left out: %d" left) 'face 'countersign-warning))))))
+    (and texts (string-join texts "  "))))
 
 (defun countersign-call--lines (text)
   "Return the lines of TEXT."

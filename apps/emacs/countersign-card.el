@@ -20,6 +20,8 @@
 (require 'countersign-protocol)
 (require 'countersign-fontify)
 
+(declare-function countersign-trial-insert "countersign-trial")
+
 (defgroup countersign-faces nil
   "How Countersign looks."
   :group 'countersign)
@@ -139,6 +141,9 @@ In a DIFF its sign is repeated: an added line must not look removed."
                             'countersign-warning))
   ;; The preview comes first, because the window may be small.
   (countersign-card--heading "Preview")
+  (when (countersign-get data 'trying)
+    (countersign-insert (concat "  " (countersign-words "It is being tried beside the project, without network …") "\n")
+                        'countersign-warning))
   (countersign-card--preview data)
   (countersign-card--heading "Parameters")
   (countersign-card--params (countersign-get data 'tool_params)))
@@ -369,8 +374,10 @@ and does not run."))
   (when-let ((repositories (countersign-list-of preview 'repositories)))
     (countersign-card--fact "  Repository" (string-join repositories "  ") 'countersign-heading))
   (countersign-card--network preview)
-  (unless (countersign-get preview 'reversible)
-    (countersign-card--fact "" (countersign-words "It cannot be undone.") 'countersign-warning)))
+  (if (countersign-get preview 'reversible)
+      (countersign-card--fact "" (countersign-words "It can be undone."))
+    (countersign-card--fact "" (countersign-words "It cannot be undone.") 'countersign-warning))
+  (when-let ((trial (countersign-get preview 'trial))) (countersign-trial-insert trial)))
 
 (defun countersign-card--word (word)
   "Return WORD of a command, quoted for a shell if needed."

@@ -536,12 +536,16 @@ Complete lines are fontified now and then, and all at the end."
               (if (countersign-omits-p payload "result") 'omitted
                 (let ((result (countersign-get payload 'result)))
                   (if (consp result) result (and result `((content . ,(format "%s" result)))))))
-              ;; Only results of file tools have a `path'.  A command that changed files cannot be undone.
+              ;; Results of file tools have a `path'; those of commands say whether they can be undone.
               (countersign-item-undoable item)
-              (and (countersign-get payload 'result 'path)
-                   (countersign-list-of payload 'result 'changed_files)
-                   t))
-        (when (and (countersign-item-open item) (eq (countersign-item-result item) 'omitted))
+              (or (countersign-get payload 'result 'undoable)
+                  (and (countersign-get payload 'result 'path)
+                       (countersign-list-of payload 'result 'changed_files)
+                       t)))
+        ;; Of a command, only the result says whether it can be undone.
+        (when (and (eq (countersign-item-result item) 'omitted)
+                   (or (countersign-item-open item)
+                       (member (countersign-item-tool-name item) '("execute_command" "shell_exec"))))
           (countersign-chat--fetch-result item))
         (countersign-chat--redraw item)))))
 
@@ -738,7 +742,8 @@ Return nil if there is no item, such as in the input."
   (setf (countersign-item-open item) t)
   (when (or (eq (countersign-item-result item) 'omitted)
             ;; The diff of an edit is part of its preview.
-            (and (assq 'changed_files (countersign-item-result item)) (null (countersign-item-preview item))))
+            (and (assq 'changed_files (countersign-item-result item)) (null (countersign-item-preview item))
+                 (not (assq 'stdout (countersign-item-result item)))))
     (countersign-chat--fetch-result item))
   (countersign-chat--redraw item))
 
@@ -762,6 +767,7 @@ Return nil if there is no item, such as in the input."
                            (result `((content . ,(format "%s" result))))))
                (when-let ((params (countersign-get answer 'execution 'tool_params)))
                  (setf (countersign-item-params item) params))
+               (setf (countersign-item-undoable item) (countersign-get answer 'execution 'undoable))
                (setf (countersign-item-preview item) (countersign-get answer 'preview))
                (when-let ((decision (countersign-get answer 'decision)))
                  (unless (countersign-item-decision item)

@@ -23,10 +23,28 @@
 
 (defun countersign-files--event (project name payload)
   "Update buffers if the event NAME with PAYLOAD changed a file of PROJECT."
-  (when (equal name "file.changed")
-    (countersign-files-changed (countersign-project-root project)
-                               (countersign-text-of payload 'path)
-                               (countersign-get payload 'operation))))
+  (pcase name
+    ("file.changed"
+     (countersign-files-changed (countersign-project-root project)
+                                (countersign-text-of payload 'path)
+                                (countersign-get payload 'operation)))
+    ("tool.result"
+     ;; Not each of thousands of files has an event of its own.
+     (when (or (countersign-get payload 'undo_id)
+               (countersign-omits-p payload "result")
+               (countersign-get payload 'result 'changed_files_incomplete)
+               (>= (length (countersign-list-of payload 'result 'changed_files)) 1000))
+       (countersign-files--look-at-all (countersign-project-root project))))))
+
+(defun countersign-files--look-at-all (root)
+  "Update the buffers of all files below ROOT that changed on disk."
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer
+      (when (and buffer-file-name (not (file-remote-p buffer-file-name))
+                 (not (verify-visited-file-modtime buffer)))
+        (let ((path (file-relative-name (file-truename buffer-file-name) root)))
+          (when (countersign-file-below root path)
+            (countersign-files--follow buffer-file-name path "changed")))))))
 
 (defun countersign-files-changed (root path operation)
   "Update the buffers of the file PATH below ROOT after OPERATION.

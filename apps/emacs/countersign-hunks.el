@@ -195,7 +195,9 @@ The old text is made of whole lines and occurs once."
   (interactive nil countersign-approval-mode)
   (let* ((card (current-buffer))
          (pending (or countersign-approval--pending (user-error "%s" (countersign-words "This call has no diff"))))
-         (files (or (countersign-list-of (countersign-pending-data pending) 'preview 'files)
+         (data (countersign-pending-data pending))
+         (tried (countersign-trial-files data))
+         (files (or (countersign-list-of data 'preview 'files) tried
                     (user-error "%s" (countersign-words "This call has no diff"))))
          (drawn countersign-approval--drawn)
          (directory default-directory))
@@ -204,7 +206,7 @@ The old text is made of whole lines and occurs once."
         (erase-buffer)
         (mapc #'delete-overlay (overlays-in (point-min) (point-max)))
         (dolist (file files)
-          (insert (countersign-visible (countersign-text-of file 'diff)))
+          (insert (if tried (countersign-trial-diff file) (countersign-visible (countersign-text-of file 'diff))))
           (unless (bolp) (insert "\n")))
         (setq default-directory directory)
         (countersign-hunks-mode)
@@ -212,7 +214,7 @@ The old text is made of whole lines and occurs once."
               countersign-hunks--drawn drawn
               ;; The diff takes its own half second, after that of the card.
               countersign-approval--drawn (list 'hunks drawn)
-              countersign-hunks--places (countersign-hunks--make-places files)))
+              countersign-hunks--places (and (not tried) (countersign-hunks--make-places files))))
       (set-buffer-modified-p nil)
       (goto-char (if countersign-hunks--places (overlay-start (car countersign-hunks--places)) (point-min)))
       ;; Do not use `display-buffer': the window would forget that it was made for the card.

@@ -36,7 +36,7 @@ STATE is `starting', `connecting', `open', `waiting', `signed-out',
   (approvals (countersign-approvals-create))
   (agents (make-hash-table :test #'equal)) ; session id -> (STATE . RUN-ID)
   (decided-here (make-hash-table :test #'equal))
-  (runners nil)                            ; (ID . PREVIEWS) of each connected one
+  (runners nil)                            ; (ID . CAPABILITIES) of each connected one
   runner-process up-process chat)
 
 (defvar countersign-projects '()
@@ -217,16 +217,20 @@ once while the stream is open.  It is needed again when that server ends."
        (countersign-project-changed project)))))
 
 (defun countersign-project--runner (data)
-  "Return (ID . PREVIEWS) of the runner DATA.
-PREVIEWS is non-nil if it makes previews."
-  (cons (countersign-get data 'runner_id)
-        (and (member "preview" (countersign-list-of data 'capabilities)) t)))
+  "Return (ID . CAPABILITIES) of the runner DATA."
+  (cons (countersign-get data 'runner_id) (countersign-list-of data 'capabilities)))
+
+(defun countersign-project-able-p (project capability &optional id)
+  "Return non-nil if a connected runner of PROJECT has CAPABILITY.
+With ID, only that runner counts."
+  (cl-some (lambda (runner) (and (member id (list nil (car runner))) (member capability (cdr runner))))
+           (countersign-project-runners project)))
 
 (defun countersign-project-preview-coming-p (project pending)
   "Return non-nil if a runner of PROJECT is making the preview of PENDING.
 The server refuses approvals before the preview (AP-7)."
   (and (not (countersign-pending-get pending 'preview))
-       (cl-some #'cdr (countersign-project-runners project))))
+       (countersign-project-able-p project "preview")))
 
 ;;;; Events
 
@@ -327,6 +331,14 @@ for `countersign-body-approve'."
   (countersign-project--decide
    project pending "reject" "rejected"
    (countersign-body-reject message (countersign-device)) callback))
+
+(defun countersign-project-try (project pending callback)
+  "Have PENDING of PROJECT tried before anybody decides (RN-13).
+CALLBACK gets nil, or an error.  Events bring what comes of it."
+  (countersign-project-request
+   project "POST" (countersign-project-path project "approvals" (countersign-pending-id pending) "try")
+   :body `((device . ,(countersign-device)))
+   :callback (lambda (_answer problem) (funcall callback problem))))
 
 (defun countersign-project--decide (project pending route status body callback)
   "Send a decision about PENDING of PROJECT to ROUTE with BODY.

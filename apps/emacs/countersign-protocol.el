@@ -166,6 +166,18 @@ The examples in packages/protocol/fixtures/digests.json pin it."
 
 (defun countersign-digest--string (text)
   "Write TEXT as JavaScript writes a JSON string."
+  (or (countersign-digest--string-fast text)
+      (countersign-digest--string-slow text)))
+
+(defun countersign-digest--string-fast (text)
+  "Write TEXT as a JSON string with the C library, or return nil.
+The library writes rare control characters in other ways than JavaScript."
+  (and (fboundp 'json-serialize)
+       (not (string-match-p "[\0-\x07\x0b\x0e-\x1f\x7f\ud800-\udfff]" text))
+       (ignore-errors (decode-coding-string (json-serialize (substring-no-properties text)) 'utf-8 t))))
+
+(defun countersign-digest--string-slow (text)
+  "Write TEXT as a JSON string in Lisp."
   (concat "\""
           (replace-regexp-in-string
            "[\"\\\0-\x1f\ud800-\udfff]"
@@ -585,7 +597,7 @@ It begins with the id and the revision."
   (let ((data (countersign-pending-data pending)))
     (mapcar (lambda (field) (countersign-get data field))
             '(approval_id revision digest risk_level tool_params preview network
-                          description reasons runner_id offered_scopes))))
+                          description reasons runner_id offered_scopes trying))))
 
 (defun countersign-pending-remaining (pending now)
   "Return how many seconds are left for PENDING at NOW."
@@ -619,8 +631,9 @@ size, or nil if it is settled or older than the known version."
         'new))))
 
 (defun countersign--merge (old new)
-  "Return the fields of NEW, and those of OLD that NEW does not have."
-  (append new (cl-remove-if (lambda (field) (or (assq (car field) new) (eq (car field) 'omitted))) old)))
+  "Return the fields of NEW, and those of OLD that NEW does not have.
+A field that is there only while it is true ends with its absence."
+  (append new (cl-remove-if (lambda (field) (or (assq (car field) new) (memq (car field) '(omitted trying)))) old)))
 
 (defun countersign-approvals-settle (approvals id)
   "Remember that ID is settled; return its pending entry of APPROVALS."

@@ -16,6 +16,7 @@
 
 (require 'cl-lib)
 (require 'countersign-card)
+(require 'countersign-trial)
 (require 'countersign-markdown)
 
 (defcustom countersign-chat-output-max 20000
@@ -64,6 +65,7 @@
      ((has 'contents) (countersign-result--counted (countersign-get result 'contents))
                       (countersign-result--text
                        (countersign-markdown (countersign-card-text (countersign-text-of result 'contents)))))
+     ((has 'host) (countersign-result--line (countersign-text-of result 'host)))
      ((has 'job_id) (countersign-result--line (countersign-words "Runs as %s" (countersign-text-of result 'job_id))))
      ((has 'host) (countersign-result--line
                    (countersign-words "The command may reach %s" (countersign-one-line (countersign-text-of result 'host) 100))))
@@ -126,6 +128,7 @@
   (let ((code (countersign-get result 'exit_code)))
     (when (and code (not (eql code 0)))
       (countersign-result--line (countersign-words "(exit code %s)" code) 'countersign-warning)))
+  (countersign-trial-insert-landed result)
   (when (eq (alist-get 'running result) t)
     (countersign-result--line (countersign-words "(still running)") 'countersign-label)))
 

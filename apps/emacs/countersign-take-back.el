@@ -28,13 +28,20 @@
   (cl-remove-if-not (lambda (file) (and (countersign-get file 'undoable) (not (countersign-get file 'undone))))
                     (countersign-list-of answer 'files)))
 
+(defconst countersign-take-back--max-names 20
+  "How many files a question or a message names.")
+
 (defun countersign-take-back--named (files)
-  "Return the paths of FILES with their numbers of lines, as text."
-  (mapconcat (lambda (file)
-               (let ((added (countersign-get file 'added)) (removed (countersign-get file 'removed)))
-                 (concat (countersign-one-line (countersign-text-of file 'path) 60)
-                         (and (integerp added) (integerp removed) (format " +%d −%d" added removed)))))
-             files ", "))
+  "Return the paths of FILES with their numbers of lines, as text.
+Only the first ones are named: a command may have changed thousands."
+  (let ((more (- (length files) countersign-take-back--max-names)))
+    (concat
+     (mapconcat (lambda (file)
+                  (let ((added (countersign-get file 'added)) (removed (countersign-get file 'removed)))
+                    (concat (countersign-one-line (countersign-text-of file 'path) 60)
+                            (and (integerp added) (integerp removed) (format " +%d −%d" added removed)))))
+                (seq-take files countersign-take-back--max-names) ", ")
+     (and (> more 0) (concat ", " (countersign-words "and %d more" more))))))
 
 (defun countersign-take-back-summarize (run)
   "Say at the end of the transcript which files RUN changed."
@@ -65,7 +72,7 @@
              return (countersign-get call 'run_id))))
 
 (defun countersign-chat-undo-run (&optional force)
-  "Put back all that file tools changed in the last run, or nothing of it.
+  "Put back all that the last run changed, or nothing of it.
 With a prefix argument FORCE, do so even if files were changed since; what
 was changed is lost."
   (interactive "P" countersign-chat-mode)

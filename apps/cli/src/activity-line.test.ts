@@ -83,6 +83,23 @@ describe('what happens to calls, in lines', () => {
     ]);
   });
 
+  it('[RN-12] names what a command changed, what stayed out and why it cannot be undone, below the end of its output', () => {
+    const activity = new ActivityLines(words, false);
+    activity.receive(called, 80);
+    const result = output(9, {
+      changed_files: Array.from({ length: 8 }, (_, n) => ({ path: `f${n}.md`, operation: 'modified' })),
+      withheld: [{ path: '.git/hooks/x' }],
+      conflicts: [{ path: 'b.md' }],
+      undoable: false,
+      not_undoable: 'too large',
+    });
+    const lines = activity.receive(ended({ result }), 120);
+    expect(lines[0]).toBe('✓ Ran npm test · 9 lines, 8 files changed');
+    expect(lines.slice(2, 6)).toEqual(['  line 7', '  line 8', '  line 9', '  changed f0.md']);
+    expect(lines.join(' ')).toMatch(/f5\.md .*2 .*\.git\/hooks\/x.*b\.md.*Cannot be undone: too large$/);
+    expect(lines.join()).not.toContain('f6.md');
+  });
+
   it('a call that was cancelled before it began says so, and why, unless a note of the conversation said it', () => {
     const activity = new ActivityLines(words, false);
     const stopped = {

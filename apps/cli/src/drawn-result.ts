@@ -1,4 +1,11 @@
-import { type ResultView, resultLines, type StyledLine } from '@countersign/approvals';
+import {
+  type Landing,
+  landingNotes,
+  type ResultView,
+  resultLines,
+  type StyledLine,
+} from '@countersign/approvals';
+import { layOut } from './screen/paragraph.ts';
 import { drawStyled, wrapStyled } from './screen/styled-text.ts';
 import { paints } from './terminal.ts';
 import type { Words } from './words.ts';
@@ -6,7 +13,7 @@ import type { Words } from './words.ts';
 export interface ResultFrame {
   readonly columns: number;
   readonly color: boolean;
-  readonly words: Pick<Words, 'calls' | 'activity'>;
+  readonly words: Pick<Words, 'calls' | 'activity' | 'said'>;
 }
 
 /** How many lines of a failed command are shown. */
@@ -14,6 +21,9 @@ const failureLines = 10;
 const margin = '  ';
 /** A longer result is cut even if the person asks for all of it: a terminal keeps only so much. */
 const maxLines = 1_000;
+
+/** How many files of a command are named below its line. */
+const landedFiles = 6;
 
 /** How much of a result is shown below its call's line. A failure shows its last lines by itself. */
 const shownLines: { readonly [Kind in ResultView['kind']]?: number } = {
@@ -26,6 +36,10 @@ const shownLines: { readonly [Kind in ResultView['kind']]?: number } = {
 
 /** The part of a result that stands below the line of its call: the end of an output, the beginning of anything else. */
 export function resultExcerpt(view: ResultView, isFailed: boolean, frame: ResultFrame): string[] {
+  if (view.kind === 'terminal' && view.landing) {
+    const { landing, ...output } = view;
+    return [...resultExcerpt(output, isFailed, frame), ...landingExcerpt(landing, frame)];
+  }
   const lines = resultLines(view, frame.words.calls);
   const isOutput = view.kind === 'terminal';
   const most = isFailed && isOutput ? failureLines : (shownLines[view.kind] ?? 0);
@@ -35,6 +49,24 @@ export function resultExcerpt(view: ResultView, isFailed: boolean, frame: Result
   if (rest === 0) return shown;
   const hidden = `${margin}${paints(frame.color).dim(frame.words.activity.hidden(rest))}`;
   return isOutput ? [hidden, ...shown] : [...shown, hidden];
+}
+
+/** The first files that a command changed, and every note about what did not land. */
+function landingExcerpt(landing: Landing, frame: ResultFrame): string[] {
+  const { color, words } = frame;
+  const files = resultLines({ kind: 'changed', files: landing.files }, words.calls);
+  const shown = files.slice(0, landedFiles).map((line) => cut(line, frame));
+  const rest = files.length - shown.length;
+  const notes = landingNotes(landing, words.calls, words.said);
+  return [
+    ...shown,
+    ...(rest > 0 ? [`${margin}${paints(color).dim(words.activity.hidden(rest))}`] : []),
+    ...notes.flatMap((note) =>
+      layOut([{ text: note, style: 'yellow' }], frame.columns - margin.length - 1, color).map(
+        (line) => `${margin}${line}`,
+      ),
+    ),
+  ];
 }
 
 /** A whole result, wrapped. If it is very long: the end of an output, the beginning of anything else. */

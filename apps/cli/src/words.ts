@@ -19,6 +19,8 @@ export interface Words extends TerminalWords {
   readonly calls: CallWords;
   /** The modes of a conversation. */
   readonly modes: ApprovalWords['modes'];
+  /** Trying a call before it is decided. */
+  readonly trial: Pick<ApprovalWords, 'tryFirst' | 'approveChanges' | 'trying' | 'tryingNeeded'>;
   /** One sentence that describes a request. */
   title(request: Parameters<typeof titleOf>[0]): string;
   /** Like `said`, for the outcome of a tool call. Leaves out the advice that is meant for the agent. */
@@ -31,6 +33,7 @@ const wordsIn = (language: LanguageCode): Words => ({
   ...terminalWords[language],
   calls: callWords[language],
   modes: approvalWords[language].modes,
+  trial: approvalWords[language],
   title: (request) => titleOf(request, approvalWords[language]),
   told: tellIn(language),
   scope: (choice) => scopeLabel(choice, approvalWords[language]),

@@ -277,6 +277,39 @@
     (countersign-live-shows project "Edited config.json.*  undone")
     (should (equal (countersign-live-read root "config.json") "{\"port\": 3000}\n"))))
 
+(ert-deftest countersign-live-try-first ()
+  "[RN-13] [RN-3] A command is tried, seen, approved without running again, followed by buffers, and undone."
+  (countersign-live-with-project project root
+    (countersign-test-wait (countersign-project-runners project))
+    (skip-unless (countersign-project-able-p project "trials"))
+    (let ((visiting (find-file-noselect (expand-file-name "config.json" root)))
+          (before (countersign-live-read root "config.json")))
+      (countersign-live-say project "/shell_exec command=\"echo 8080 > config.json; date +%N > once.txt\"")
+      (let ((pending (countersign-live-asked project)))
+        (countersign-test-look project pending)
+        (should (string-search "t try it first" (buffer-string)))
+        (countersign-test-press "t")
+        (countersign-test-wait (countersign-pending-get pending 'preview 'trial))
+        (dolist (wanted '("exit 0, after" "Changes  changed: 1, new: 1" "+8080\n" "once.txt  new file" "It can be undone."))
+          (should (string-search wanted (buffer-string))))
+        (should (equal (countersign-live-read root "config.json") before))
+        (should-not (file-exists-p (expand-file-name "once.txt" root)))
+        (let ((seen (cl-find "once.txt" (countersign-trial-files (countersign-pending-data pending))
+                             :key (lambda (file) (countersign-get file 'path)) :test #'equal)))
+          (countersign-test-look project pending)
+          (countersign-test-answering '("yes") (countersign-test-press "y"))
+          (countersign-live-shows project "files changed: 2")
+          (countersign-live-idle project)
+          ;; The time that was seen is the time that landed, so it ran once.
+          (should (string-search (concat "+" (countersign-live-read root "once.txt")) (countersign-get seen 'diff)))))
+      (countersign-test-wait (equal (with-current-buffer visiting (buffer-string)) "8080\n"))
+      (with-current-buffer (countersign-project-chat project)
+        (countersign-test-answering '("y") (countersign-chat-undo)))
+      (countersign-test-wait (equal (countersign-live-read root "config.json") before))
+      (countersign-test-wait (equal (with-current-buffer visiting (buffer-string)) before))
+      (should-not (file-exists-p (expand-file-name "once.txt" root)))
+      (kill-buffer visiting))))
+
 (ert-deftest countersign-live-large-result-and-reload ()
   "[EV-2] A result that fits into no event is fetched when it is unfolded; sessions are read again."
   (countersign-live-with-project project root

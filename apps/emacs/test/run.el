@@ -21,7 +21,7 @@
     (require 'countersign-coverage)
     (countersign-coverage-start))
   (dolist (name '("countersign-conventions-test" "countersign-protocol-test" "countersign-transport-test"
-                  "countersign-buffers-test" "countersign-conversation-test" "countersign-hunks-test" "countersign-take-back-test"
+                  "countersign-buffers-test" "countersign-conversation-test" "countersign-hunks-test" "countersign-trial-test" "countersign-take-back-test"
                   "countersign-words-test" "countersign-golden-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
     (load (expand-file-name name here) nil t)))
 

@@ -9,6 +9,7 @@ import {
   type ToolErrorValue,
 } from '@countersign/protocol';
 import type { Notice } from './decision.ts';
+import { mayBeTried } from './trial-lines.ts';
 
 export type ApprovalRequest = EventPayload<'tool.approval_request'>;
 
@@ -39,6 +40,18 @@ export interface ApprovalEntry {
   readonly incomplete: boolean;
   /** True while a connected runner makes the preview. The call cannot be approved before that (AP-7). */
   readonly isPreviewComing: boolean;
+  /** True if the call can be tried first, on a runner that is connected (RN-13). */
+  readonly isTryable: boolean;
+  /** Since when `approval.trying`, by this front end's monotonic clock. */
+  readonly tryingSince: number | null;
+}
+
+/** What the connected runners can do. */
+export interface RunnerAbilities {
+  /** The projects with a runner that makes previews. */
+  readonly previewing: ReadonlySet<string>;
+  /** The ids of runners that can try calls. */
+  readonly trying: ReadonlySet<string>;
 }
 
 /** Approvals by id, including settled ones: their cards stay readable. */
@@ -102,6 +115,8 @@ export function withCard(
     notice: known?.notice ?? null,
     incomplete: (request.omitted?.length ?? 0) > 0,
     isPreviewComing: known?.isPreviewComing ?? false,
+    isTryable: known?.isTryable ?? false,
+    tryingSince: request.trying ? (known?.tryingSince ?? now) : null,
   });
   for (const old of known ? [] : approvedBefore(all, request))
     next.set(old.approval.approval_id, { ...old, notice: { code: 'APPROVAL_STALE', message: '' } });
@@ -117,19 +132,25 @@ export function withEntry(
   return entry ? new Map(all).set(approvalId, change(entry)) : all;
 }
 
-/** Sets `isPreviewComing`. `projects` are those with a runner that makes previews; undefined if that is not known. */
-export function withPreviewers(
-  all: ApprovalEntries,
-  projects: ReadonlySet<string> | undefined,
-): ApprovalEntries {
-  const isComing = ({ approval: { preview, project_id } }: ApprovalEntry) =>
-    preview === null && (projects?.has(project_id) ?? false);
-  const changed = [...all.values()].filter((entry) => entry.isPreviewComing !== isComing(entry));
-  return changed.reduce(
-    (entries, entry) =>
-      withEntry(entries, entry.approval.approval_id, () => ({ ...entry, isPreviewComing: isComing(entry) })),
-    all,
-  );
+/** Sets `isPreviewComing` and `isTryable`. `abilities`: undefined if they are not known. */
+export function withAbilities(all: ApprovalEntries, abilities: RunnerAbilities | undefined): ApprovalEntries {
+  let next = all;
+  for (const entry of all.values()) {
+    const { approval_id, project_id, runner_id, preview } = entry.approval;
+    const isPreviewComing = preview === null && (abilities?.previewing.has(project_id) ?? false);
+    const isAble = runner_id !== null && (abilities?.trying.has(runner_id) ?? false);
+    const isTryable = isAble && mayBeTried(entry.approval);
+    if (entry.isPreviewComing !== isPreviewComing || entry.isTryable !== isTryable)
+      next = withEntry(next, approval_id, () => ({ ...entry, isPreviewComing, isTryable }));
+  }
+  return next;
+}
+
+/** Marks that the call of an approval is being tried, or that it is not. */
+export function withTrying(entry: ApprovalEntry, isTrying: boolean, now: number): ApprovalEntry {
+  const { trying: _, ...approval } = entry.approval;
+  if (!isTrying) return { ...entry, approval, tryingSince: null };
+  return { ...entry, approval: { ...approval, trying: true }, tryingSince: entry.tryingSince ?? now };
 }
 
 /** The pending entries, oldest first. */
@@ -166,6 +187,7 @@ function updatedEntry(
     ...entry,
     approval: checkedCard({ ...approval, ...changed, ...(omitted && { omitted }) }),
     deadline: now + data.remaining_ms,
+    tryingSince: data.trying ? (entry.tryingSince ?? now) : null,
     incomplete: (omitted?.length ?? 0) > 0,
   };
 }

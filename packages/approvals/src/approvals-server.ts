@@ -1,5 +1,6 @@
 import {
   type ApprovalDecision,
+  type CallInput,
   type CallResponse,
   type Client,
   type DecisionOutcome,
@@ -15,6 +16,8 @@ export interface ApprovalsServer {
   list(): Promise<readonly Approval[]>;
   runners(): Promise<CallResponse<'listRunners'>['runners']>;
   decide(decision: ApprovalDecision): Promise<DecisionOutcome>;
+  /** Asks the runner to try the call before anybody decides (RN-13). Its outcome comes as `approval.updated`. */
+  tryFirst(params: CallInput<'tryCall'>['params']): Promise<unknown>;
 }
 
 const options = { retry: { times: 3 } };
@@ -24,4 +27,8 @@ export const approvalsServer = (client: Client): ApprovalsServer => ({
   list: async () => (await client.listApprovals({}, options)).approvals,
   runners: async () => (await client.listRunners({}, options)).runners,
   decide: (decision) => decide(client, decision),
+  tryFirst: (params) => {
+    const { device } = client.connection;
+    return client.tryCall({ params, body: device === undefined ? {} : { device } });
+  },
 });

@@ -66,7 +66,10 @@ function outcomeOf(view: ResultView, words: CallWords['outcome']): string {
     case 'terminal':
       if (view.exitCode === null) return words.stopped;
       if (view.exitCode !== 0) return words.exit(view.exitCode);
-      return view.output === '' ? words.noOutput : words.lines(countLines(view.output));
+      return [
+        view.output === '' ? words.noOutput : words.lines(countLines(view.output)),
+        ...(view.landing && view.landing.files.length > 0 ? [words.changed(view.landing.files.length)] : []),
+      ].join(', ');
     case 'text':
       return words.lines(countLines(view.text));
     case 'picture':

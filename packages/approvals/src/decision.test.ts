@@ -32,6 +32,11 @@ it.each([
   },
 );
 
+it('[RN-13] a call that is being tried is approved by what came of it, not before', () => {
+  const approval = { risk_level: 'HIGH', preview, trying: true } as const;
+  expect(stepBeforeApproval({ approval, isPreviewComing: false })).toBe('wait-for-trial');
+});
+
 it('[AP-4] a wider approval sends scope and pattern back, and HIGH only where the person said so', () => {
   expect(choiceOf({ offer: offer('class', 'src/**') })).toEqual({ scope: 'class', pattern: 'src/**' });
   expect(choiceOf({ offer: offer('session', null) }, true)).toEqual({ scope: 'session', include_high: true });

@@ -78,16 +78,18 @@ export const patternsAt = (offers: readonly OfferedScope[], place: number): read
  * The step that is needed before an approval is sent, or null.
  * `unfit`: the preview does not match its digest, so the call can only be rejected (AP-8).
  * `wait-for-preview`: a HIGH call, or a call whose preview is being made, needs its preview first (AP-7).
+ * `wait-for-trial`: the call is being tried, and the preview with the outcome replaces this one (RN-13).
  * `confirm-high`, `confirm-unseen`: the person must confirm a HIGH call (RK-1) or a call without a preview.
  */
 export function stepBeforeApproval({
-  approval: { risk_level, preview, unfit },
+  approval: { risk_level, preview, unfit, trying },
   isPreviewComing,
 }: {
-  readonly approval: Pick<CheckedCard<ApprovalRequest>, 'risk_level' | 'preview' | 'unfit'>;
+  readonly approval: Pick<CheckedCard<ApprovalRequest>, 'risk_level' | 'preview' | 'unfit' | 'trying'>;
   readonly isPreviewComing: boolean;
-}): 'unfit' | 'wait-for-preview' | 'confirm-high' | 'confirm-unseen' | null {
+}): 'unfit' | 'wait-for-preview' | 'wait-for-trial' | 'confirm-high' | 'confirm-unseen' | null {
   if (unfit) return 'unfit';
+  if (trying) return 'wait-for-trial';
   if (preview === null)
     return risk_level === 'HIGH' || isPreviewComing ? 'wait-for-preview' : 'confirm-unseen';
   return risk_level === 'HIGH' ? 'confirm-high' : null;
@@ -126,8 +128,13 @@ export async function decisionAnswer(sent: Promise<DecisionOutcome>): Promise<De
     const { grant_id: grantId, rule_id: ruleId } = answer.response;
     return { kind: 'settled', outcome, status, device: null, grantId, ruleId };
   } catch (error) {
-    const message = messageOf(error);
-    const notice: Notice = { code: error instanceof ApiError ? error.code : 'INTERNAL', message };
+    const notice = noticeOf(error);
     return { kind: lookAgainCodes.has(notice.code) ? 'look-again' : 'failed', notice };
   }
 }
+
+/** An error of a request as a notice for the card. */
+export const noticeOf = (error: unknown): Notice => ({
+  code: error instanceof ApiError ? error.code : 'INTERNAL',
+  message: messageOf(error),
+});

@@ -52,10 +52,29 @@ export {
   parameterLines,
   previewLines,
   shellLineOf,
+  trialLines,
   type ViewLine,
 } from './preview-lines.ts';
 export { callSummary, reasonText, scopeLabel, shownOperand, titleOf } from './request-sentences.ts';
-export { plainText, resultLines, resultText, sizeText } from './result-lines.ts';
-export { type FileLines, type MatchedFile, type ResultView, resultView } from './result-view.ts';
+export { landingNotes, plainText, resultLines, resultText, sizeText } from './result-lines.ts';
+export {
+  type FileLines,
+  type Landing,
+  type MatchedFile,
+  type ResultView,
+  resultView,
+} from './result-view.ts';
 export { type ReadShellPart, readShellLine, shellParts } from './shell-parts.ts';
-export { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';
+export {
+  approvalOfTrial,
+  gitDataOf,
+  mayBeTried,
+  type TrialFile,
+  type TrialOutcome,
+  trialOf,
+  trialOutput,
+  trialSummary,
+  unlistedEffects,
+  withoutDiff,
+} from './trial-lines.ts';
+export { type DiffLine, diffSides, parseUnifiedDiff } from './unified-diff.ts';

@@ -1,5 +1,12 @@
 import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
-import { type Approval, type CountersignEvent, runnerCapabilities, shownDigest } from '@countersign/protocol';
+import {
+  type Approval,
+  type CountersignEvent,
+  type ErrorCode,
+  type Preview,
+  runnerCapabilities,
+  shownDigest,
+} from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import type { ApprovalsServer } from './approvals-server.ts';
@@ -54,6 +61,7 @@ function setUp({ isBesideRunner, isShown, ...server }: SetUp = {}) {
         sent.push(decision);
         return { outcome: 'recorded', response: { success: true, approval_id: 'a1', status: 'approved' } };
       },
+      tryFirst: async () => {},
       ...server,
     },
     onProblem: (error) => problems.push(error),
@@ -357,6 +365,80 @@ describe('[AP-7] a preview that is being made', () => {
     known.receive(requested({ approval_id: 'a2', preview: null }));
     await settle();
     expect(entry()?.isPreviewComing).toBe(true);
+  });
+});
+
+describe('[RN-13] a trial', () => {
+  const command: Preview = {
+    kind: 'command',
+    commands: [['make']],
+    cwd: '',
+    network: false,
+    reversible: true,
+    scripts: [],
+  };
+  const card = {
+    tool_name: 'execute_command',
+    network: false,
+    runner_id: 'r1',
+    preview: command,
+    digest: null,
+  };
+  const runner = (change: object = {}) =>
+    ({ runner_id: 'r1', project_id: 'p1', connected: true, capabilities: ['trials'], ...change }) as never;
+  const refused = (code: ErrorCode) => new ApiError(409, code, 'why not');
+
+  it.each([
+    [true, runner()],
+    [false, runner({ connected: false })],
+    [false, runner({ capabilities: ['preview'] })],
+    [false, runner({ runner_id: 'r2' })],
+  ])('is offered: %s with runner %j', async (isOffered, one) => {
+    const { known, entry } = setUp({ runners: async () => [one] });
+    known.receive(requested(card));
+    await settle();
+    expect(entry()?.isTryable).toBe(isOffered);
+  });
+
+  it('is asked for once, and the card says so until the outcome is here', async () => {
+    const asked: unknown[] = [];
+    const { known, entry, clock } = setUp({
+      tryFirst: async (params) => asked.push(params),
+      fetch: async () => approval(card),
+    });
+    known.receive(requested(card));
+    clock.advance(100);
+    await Promise.all([known.tryFirst(approval(card)), known.tryFirst(approval(card))]);
+    expect(asked).toEqual([{ project_id: 'p1', approval_id: 'a1' }]);
+    expect(entry()).toMatchObject({ approval: { trying: true }, tryingSince: clock.monotonic() });
+    const since = clock.monotonic();
+    clock.advance(100);
+    known.receive(updated({ ...card, trying: true }));
+    expect(entry()).toMatchObject({ approval: { trying: true }, tryingSince: since });
+    known.receive(updated({ ...card, preview: { ...command, trial: { problem: 'no' } } }));
+    expect(entry()?.tryingSince).toBeNull();
+    expect(entry()?.approval.trying).toBeUndefined();
+  });
+
+  it('that is refused leaves the card with the reason', async () => {
+    const { known, entry } = setUp({
+      tryFirst: () => Promise.reject(refused('NOT_TRYABLE')),
+      fetch: async () => approval(card),
+    });
+    known.receive(requested(card));
+    await known.tryFirst(approval(card));
+    expect(entry()).toMatchObject({ tryingSince: null, notice: { code: 'NOT_TRYABLE', message: 'why not' } });
+  });
+
+  it('that another device asked for goes on, unless its outcome is here', async () => {
+    const current = { ...card, trying: true };
+    const { known, entry } = setUp({
+      tryFirst: () => Promise.reject(refused('TRIAL_RUNNING')),
+      fetch: async () => approval(current),
+    });
+    known.receive(requested(card));
+    await known.tryFirst(approval(card));
+    expect(entry()).toMatchObject({ approval: { trying: true }, notice: null });
   });
 });
 

@@ -5,12 +5,14 @@ import {
   type ApprovalEntry,
   type ApprovalRequest,
   pendingOf,
+  type RunnerAbilities,
   settledAs,
+  withAbilities,
   withApproval,
   withCard,
   withEntry,
   withEvent,
-  withPreviewers,
+  withTrying,
 } from './approval-entries.ts';
 import type { ApprovalsServer } from './approvals-server.ts';
 import {
@@ -19,10 +21,13 @@ import {
   type DecidedCard,
   type DecisionAnswer,
   decisionAnswer,
+  type Notice,
+  noticeOf,
   type RejectChoice,
   rejectionOf,
 } from './decision.ts';
 import { Observable } from './observable.ts';
+import { mayBeTried } from './trial-lines.ts';
 
 export interface KnownApprovalsDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -47,10 +52,10 @@ export class KnownApprovals {
   readonly #deps: KnownApprovalsDeps;
   /** Ids of settled approvals that have no entry. A response that is older than the decision must not add one. */
   readonly #settledUnknown = new Set<string>();
-  /** Projects with a connected runner that makes previews; undefined while unknown. */
-  #previewers: ReadonlySet<string> | undefined;
+  /** What the connected runners can do; undefined while unknown. */
+  #abilities: RunnerAbilities | undefined;
   /** Identifies the newest request for the runners: responses to older ones are ignored. */
-  #previewersRequest: object | undefined;
+  #abilitiesRequest: object | undefined;
 
   constructor(deps: KnownApprovalsDeps) {
     this.#deps = deps;
@@ -75,10 +80,10 @@ export class KnownApprovals {
   }
 
   receive(event: CountersignEvent): void {
+    if (event.event === 'runner.changed') this.#readAbilities();
     if (this.#isBesideRunner() && event.event !== 'approval.resolved') return;
-    if (event.event === 'runner.changed') this.#readPreviewers();
     if (event.event === 'stream.reset') {
-      this.#readPreviewers();
+      this.#readAbilities();
       void this.readAgain();
     }
     if (!('approval_id' in event.data)) return;
@@ -163,6 +168,26 @@ export class KnownApprovals {
     return this.#decide(rejectionOf(shown, choice));
   }
 
+  /** Asks for a trial of the displayed call (RN-13). If it is refused, the card says why. */
+  async tryFirst({ approval_id, project_id }: DecidedCard): Promise<void> {
+    const entry = this.entries.get().get(approval_id);
+    if (!entry || entry.sending || entry.resolution || entry.approval.trying) return;
+    const mark = (isTrying: boolean, notice: Notice | null) =>
+      this.#change(approval_id, (known) => ({
+        ...withTrying(known, isTrying, this.#deps.clock.monotonic()),
+        notice,
+      }));
+    mark(true, null);
+    try {
+      await this.#deps.server.tryFirst({ project_id, approval_id });
+    } catch (error) {
+      const notice = noticeOf(error);
+      // Another device has asked, so that the outcome comes here too; unless it is here already.
+      if (notice.code !== 'TRIAL_RUNNING') mark(false, notice);
+      await this.refresh(approval_id);
+    }
+  }
+
   /** Returns undefined if an event has already told the outcome, or if another decision is being sent. */
   async #decide(decision: ApprovalDecision): Promise<DecisionAnswer | undefined> {
     const { approval_id } = decision.params;
@@ -197,31 +222,38 @@ export class KnownApprovals {
   }
 
   /**
-   * Asks the server which projects have a runner that makes previews, if a pending approval has no preview. While this
+   * Asks the server what the connected runners can do, if a pending approval has no preview or could be tried. While this
    * is unknown, the front end does not wait for a preview; the server still refuses an early approval (AP-7).
    */
-  #readPreviewers(): void {
-    const isWaitedFor = pendingOf(this.entries.get()).some(({ approval }) => approval.preview === null);
-    if (!isWaitedFor) {
-      this.#previewers = undefined;
-      this.#previewersRequest = undefined;
+  #readAbilities(): void {
+    if (!this.#needsAbilities()) {
+      this.#abilities = undefined;
+      this.#abilitiesRequest = undefined;
       return;
     }
     const request = {};
-    this.#previewersRequest = request;
+    this.#abilitiesRequest = request;
     this.#deps.server.runners().then(
       (runners) => {
-        if (this.#previewersRequest !== request) return; // a runner came or went meanwhile
-        this.#previewers = projectsWithPreviews(runners);
+        if (this.#abilitiesRequest !== request) return; // a runner came or went meanwhile
+        this.#abilities = { previewing: projectsWithPreviews(runners), trying: runnersWithTrials(runners) };
         this.#update((all) => all);
       },
       () => {
-        if (this.#previewersRequest !== request) return;
+        if (this.#abilitiesRequest !== request) return;
         // Back to unknown: no card may wait for a runner that has left. The next event about a card asks again.
-        this.#previewersRequest = undefined;
-        this.#previewers = undefined;
-        this.entries.update((all) => withPreviewers(all, undefined));
+        this.#abilitiesRequest = undefined;
+        this.#abilities = undefined;
+        this.entries.update((all) => withAbilities(all, undefined));
       },
+    );
+  }
+
+  /** Beside the runner, cards come with their previews. */
+  #needsAbilities(): boolean {
+    const isBeside = this.#isBesideRunner();
+    return pendingOf(this.entries.get()).some(
+      ({ approval }) => mayBeTried(approval) || (!isBeside && approval.preview === null),
     );
   }
 
@@ -231,9 +263,8 @@ export class KnownApprovals {
 
   #update(change: (all: ApprovalEntries, now: number) => ApprovalEntries): void {
     const now = this.#deps.clock.monotonic();
-    this.entries.update((all) => withPreviewers(change(all, now), this.#previewers));
-    const isUnknown = this.#previewers === undefined && this.#previewersRequest === undefined;
-    if (isUnknown && !this.#isBesideRunner()) this.#readPreviewers();
+    this.entries.update((all) => withAbilities(change(all, now), this.#abilities));
+    if (this.#abilities === undefined && this.#abilitiesRequest === undefined) this.#readAbilities();
   }
 
   #change(approvalId: string, change: (entry: ApprovalEntry) => ApprovalEntry): void {
@@ -267,9 +298,11 @@ function answeredEntry(entry: ApprovalEntry, answer: DecisionAnswer): ApprovalEn
 type Runners = Awaited<ReturnType<ApprovalsServer['runners']>>;
 
 /** The projects with a connected runner that makes previews: their calls are approved only after the preview (AP-7). */
-export function projectsWithPreviews(runners: Runners): ReadonlySet<string> {
-  const previewing = runners.filter(
-    ({ connected, capabilities }) => connected && capabilities.includes(runnerCapabilities.preview),
-  );
-  return new Set(previewing.map(({ project_id }) => project_id));
-}
+export const projectsWithPreviews = (runners: Runners): ReadonlySet<string> =>
+  new Set(runnersWith(runners, runnerCapabilities.preview).map(({ project_id }) => project_id));
+
+const runnersWithTrials = (runners: Runners): ReadonlySet<string> =>
+  new Set(runnersWith(runners, runnerCapabilities.trials).map(({ runner_id }) => runner_id));
+
+const runnersWith = (runners: Runners, capability: string): Runners =>
+  runners.filter(({ connected, capabilities }) => connected && capabilities.includes(capability));

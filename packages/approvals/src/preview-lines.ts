@@ -1,4 +1,17 @@
 import { type Approval, findTool, type Preview } from '@countersign/protocol';
+import { styledLines } from './ansi-text.ts';
+import { plainText } from './result-lines.ts';
+import {
+  approvalOfTrial,
+  gitDataOf,
+  type TrialFile,
+  type TrialWords,
+  trialOf,
+  trialOutput,
+  trialSummary,
+  unlistedEffects,
+  withoutDiff,
+} from './trial-lines.ts';
 import { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';
 
 /** One line of a preview. Its text may contain line feeds; each front end draws it in its own way. */
@@ -28,6 +41,7 @@ export interface PreviewWords extends Readonly<Record<LabelName, string>> {
   commits(count: number): string;
   customTool(server: string): string;
   unavailable(reason: string): string;
+  readonly trial: TrialWords;
 }
 
 type LabelName =
@@ -41,6 +55,8 @@ type LabelName =
       | 'fetches'
       | 'repositories'
       | 'irreversible'
+      | 'reversible'
+      | 'output'
       | 'hooks'
       | 'noHooks'
       | 'message'
@@ -60,10 +76,13 @@ export function previewLines(
       ...(i > 0 || preview.kind === 'commit' ? [blank] : []),
       ...fileLines(file, words),
     ]),
+    ...(preview.kind === 'command' && preview.trial
+      ? [blank, ...trialLines(preview, words, translate), ...trialEffectLines(preview, words)]
+      : []),
   ];
 }
 
-/** The lines of a preview without its diffs, for a front end that draws diffs in its own way. */
+/** The lines of a preview without its diffs and output, for a front end that draws diffs in its own way. */
 export function factLines(
   preview: Preview,
   words: PreviewWords,
@@ -103,7 +122,9 @@ export function factLines(
           ? [{ label: words.repositories, text: preview.repositories.join('  '), tone: 'strong' as const }]
           : []),
         ...networkLines(preview, words),
-        ...(preview.reversible ? [] : [{ label: '', text: words.irreversible, tone: 'caution' as const }]),
+        preview.reversible
+          ? { label: '', text: words.reversible }
+          : { label: '', text: words.irreversible, tone: 'caution' },
       ];
     case 'commit':
       return [{ label: words.message, text: preview.message }, ...hookLines(preview.hooks, words)];
@@ -126,6 +147,72 @@ export function factLines(
     case 'unavailable':
       return [{ text: words.unavailable(translate(preview.reason)), tone: 'caution' }];
   }
+}
+
+/** What came of a trial (RN-13), without its diffs and output, and what approving does now. */
+export function trialLines(
+  preview: Preview,
+  words: PreviewWords,
+  translate: (text: string) => string,
+): ViewLine[] {
+  const trial = preview.kind === 'command' ? preview.trial : undefined;
+  if (trial === undefined) return [];
+  if ('problem' in trial) return [{ text: words.trial.problem(translate(trial.problem)), tone: 'caution' }];
+  const { ended, exit_code, hosts, withheld, left_out } = trial;
+  const list = (label: string, items: readonly string[], why: string): ViewLine[] =>
+    items.length === 0
+      ? []
+      : [
+          { label, text: items.join('  '), tone: 'caution' },
+          { label: '', text: why },
+        ];
+  return [
+    ...(ended === 'exit'
+      ? [
+          { text: trialSummary(trial, words.trial), tone: exit_code === 0 ? 'strong' : 'caution' } as const,
+          { text: approvalOfTrial(trial) === 'land' ? words.trial.lands : words.trial.landsNothing },
+        ]
+      : [{ text: words.trial.ended[ended], tone: 'caution' as const }]),
+    ...list(words.trial.withheld, withheld, words.trial.withheldWhy),
+    ...list(words.trial.leftOut, left_out, words.trial.leftOutWhy),
+    ...list(words.trial.hosts, hosts, words.trial.hostsWhy),
+  ];
+}
+
+/** The files that a tried command changed, as the runner sent them: deletions first; then what it printed. */
+function trialEffectLines(preview: Preview, words: PreviewWords): ViewLine[] {
+  const trial = trialOf({ preview });
+  if (!trial) return [];
+  const output = trialOutput(trial);
+  const { inDeletedFolders, others } = unlistedEffects(trial);
+  const [files, gitData] = gitDataOf(trial.files);
+  return [
+    ...files.flatMap((file) => [blank, ...trialFileLines(file, words)]),
+    ...(gitData.length > 0 ? [blank, { text: words.trial.gitData(gitData.length) }] : []),
+    ...(inDeletedFolders > 0
+      ? [blank, { text: words.trial.inDeletedFolders(inDeletedFolders), tone: 'danger' as const }]
+      : []),
+    ...(others > 0 ? [blank, { text: words.trial.more(others), tone: 'caution' as const }] : []),
+    ...(output === ''
+      ? []
+      : [
+          blank,
+          { text: words.output, tone: 'quiet' as const },
+          ...styledLines(output).map((line) => ({ lead: '  ', text: plainText(line) })),
+        ]),
+  ];
+}
+
+function trialFileLines(file: TrialFile, words: PreviewWords): ViewLine[] {
+  const { path, change, diff, truncated } = file;
+  const instead = diff === undefined ? withoutDiff(file, words.trial) : undefined;
+  const facts = [words.operation[change] ?? change, ...(instead === undefined ? [] : [instead])];
+  return [
+    { text: path, tone: change === 'deleted' ? 'danger' : 'strong' },
+    { text: facts.join(' · '), tone: 'quiet' },
+    ...parseUnifiedDiff(diff ?? '').map(diffLine),
+    ...(truncated ? [{ text: words.cut, tone: 'caution' as const }] : []),
+  ];
 }
 
 /** Only `runs` and `network` are facts; the rest is what the tool claims about itself. */

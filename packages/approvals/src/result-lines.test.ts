@@ -21,6 +21,26 @@ const cases: readonly (readonly [string, JsonValue, readonly string[]])[] = [
   ['execute_command', ran, ['one', 'two']],
   ['execute_command', { ...ran, stdout: '' }, []],
   [
+    'shell_exec',
+    {
+      ...ran,
+      stdout: '',
+      changed_files: [{ path: 'a.ts', operation: 'deleted' }],
+      changed_files_incomplete: '1001 files changed; 1000 of them are listed',
+      withheld: [{ path: '.git/hooks/pre-commit' }],
+      conflicts: [{ path: 'b.ts' }],
+      undoable: false,
+      not_undoable: 'the copies are too large',
+    },
+    [
+      'deleted a.ts',
+      'Withheld and kept aside, because it would run code later: .git/hooks/pre-commit',
+      "Not replaced, because somebody else changed it meanwhile; the command's version is kept aside: b.ts",
+      'Not everything is listed: 1001 files changed; 1000 of them are listed',
+      'Cannot be undone: the copies are too large',
+    ],
+  ],
+  [
     'read_file',
     { success: true, content: 'a\n\nb\n', encoding: 'utf-8', size: 5, truncated: false },
     ['a', '', 'b'],

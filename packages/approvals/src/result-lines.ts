@@ -1,7 +1,7 @@
-import type { JsonValue, ToolSuccess } from '@countersign/protocol';
+import { type JsonValue, type ToolSuccess, visibleLine } from '@countersign/protocol';
 import type { CallWords } from '@countersign/words';
 import { type StyledLine, styledLines, type TextStyle } from './ansi-text.ts';
-import type { FileLines, ResultView } from './result-view.ts';
+import type { FileLines, Landing, ResultView } from './result-view.ts';
 import type { DiffLine } from './unified-diff.ts';
 
 type GitState = ToolSuccess<'git_status'>['files'][number]['staged'];
@@ -25,7 +25,10 @@ export const plainText = (styled: StyledLine): string => styled.map(({ text }) =
 function linesOf(view: ResultView, words: CallWords): readonly StyledLine[] {
   switch (view.kind) {
     case 'terminal':
-      return view.output === '' ? [] : styledLines(view.output);
+      return [
+        ...(view.output === '' ? [] : styledLines(view.output)),
+        ...(view.landing ? landingLines(view.landing, words) : []),
+      ];
     case 'text':
       return view.text === '' ? [] : withoutLastFeed(view.text).split('\n').map(plain);
     case 'picture':
@@ -75,15 +78,42 @@ function linesOf(view: ResultView, words: CallWords): readonly StyledLine[] {
         line([`${path}:${at}:${col}`, strong], `  ${text.trim()}`),
       );
     case 'changed':
-      return view.files.map(({ path, operation }) =>
-        line([`${operationOf(operation, words)} `, quiet], path),
-      );
+      return changedLines(view.files, words);
     case 'facts':
       return view.facts.map(([name, value]) => line([`${name}: `, quiet], value));
     case 'json':
       return jsonLines(view.value);
   }
 }
+
+const changedLines = (files: Landing['files'], words: CallWords): readonly StyledLine[] =>
+  files.map(({ path, operation }) => line([`${operationOf(operation, words)} `, quiet], path));
+
+const landingLines = (landing: Landing, words: CallWords): readonly StyledLine[] => [
+  ...changedLines(landing.files, words),
+  ...landingNotes(landing, words).map((note) => line([note, { color: 'yellow' }])),
+];
+
+/** What of a command's changes did not land, what is not listed, and why it cannot be undone. */
+export function landingNotes(
+  { withheld, conflicts, incomplete, notUndoable }: Landing,
+  { landing }: CallWords,
+  translate: (text: string) => string = (text) => text,
+): readonly string[] {
+  const named = (paths: readonly string[]): string => {
+    const shown = paths.slice(0, mostPaths).map(visibleLine).join(', ');
+    return paths.length > mostPaths ? landing.andMore(shown, paths.length - mostPaths) : shown;
+  };
+  return [
+    ...(withheld.length > 0 ? [landing.withheld(named(withheld))] : []),
+    ...(conflicts.length > 0 ? [landing.conflicts(named(conflicts))] : []),
+    ...(incomplete === undefined ? [] : [landing.incomplete(translate(incomplete))]),
+    ...(notUndoable === undefined ? [] : [landing.notUndoable(translate(notUndoable))]),
+  ];
+}
+
+/** How many paths a note names. */
+const mostPaths = 20;
 
 function fileLines({ path, operation, lines }: FileLines, words: CallWords): StyledLine[] {
   return [

@@ -23,7 +23,13 @@ export interface FileLines {
 
 /** A result by its kind. Each front end draws the kinds in its own way; `json` is for a result of unknown shape. */
 export type ResultView =
-  | { readonly kind: 'terminal'; readonly output: string; readonly exitCode: number | null }
+  | {
+      readonly kind: 'terminal';
+      readonly output: string;
+      readonly exitCode: number | null;
+      /** Left out if the command changed nothing, or if that is not known. */
+      readonly landing?: Landing;
+    }
   | { readonly kind: 'text'; readonly text: string; readonly path: string; readonly firstLine: number }
   | { readonly kind: 'picture'; readonly mediaType: string; readonly base64: string }
   | { readonly kind: 'listing'; readonly entries: readonly Entry[]; readonly truncated: boolean }
@@ -45,6 +51,17 @@ export type ResultView =
   | { readonly kind: 'facts'; readonly facts: readonly (readonly [string, string])[] }
   | { readonly kind: 'json'; readonly value: JsonValue };
 
+/** What a command changed, and what it wrote that did not land in the workspace (RN-12). */
+export interface Landing {
+  readonly files: readonly { readonly path: string; readonly operation: string }[];
+  /** Why `files` may lack some. */
+  readonly incomplete: string | undefined;
+  readonly withheld: readonly string[];
+  readonly conflicts: readonly string[];
+  readonly isUndoable: boolean;
+  readonly notUndoable: string | undefined;
+}
+
 export interface MatchedFile {
   readonly path: string;
   readonly matches: NonNullable<Entry['matches']>;
@@ -64,6 +81,10 @@ const terminal = ({
   stderr: string;
   exit_code: number | null;
 }) => ({ kind: 'terminal', output: joined(stdout, stderr), exitCode: exit_code }) as const;
+const command = (result: ToolSuccess<'execute_command'>): ResultView => {
+  const landing = landingOf(result);
+  return { ...terminal(result), ...(landing && { landing }) };
+};
 const changed = ({ changed_files }: Pick<ToolSuccess<'write_file'>, 'changed_files'>) =>
   ({ kind: 'changed', files: changed_files }) as const;
 const locations = ({ locations, truncated }: ToolSuccess<'references'>) =>
@@ -109,8 +130,8 @@ const facts = (values: Readonly<Record<string, string | number | null | undefine
 
 /** The view of each built-in tool's result. */
 const views: Views = {
-  execute_command: terminal,
-  shell_exec: terminal,
+  execute_command: command,
+  shell_exec: command,
   shell_background: ({ job_id }) => facts({ job_id }),
   shell_output: jobOutput,
   shell_kill: ({ exit_code }) => facts({ exit_code }),
@@ -156,6 +177,20 @@ export function resultView(toolName: string, params: Params, result: JsonValue):
 const isFailure = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && 'code' in data && !('stdout' in data);
 
+function landingOf(result: ToolSuccess<'execute_command'>): Landing | undefined {
+  const { changed_files, changed_files_incomplete, withheld, conflicts, undoable, not_undoable } = result;
+  const told = [changed_files, changed_files_incomplete, withheld, conflicts, undoable, not_undoable];
+  if (told.every((field) => field === undefined)) return undefined;
+  return {
+    files: changed_files ?? [],
+    incomplete: changed_files_incomplete,
+    withheld: (withheld ?? []).map(({ path }) => path),
+    conflicts: (conflicts ?? []).map(({ path }) => path),
+    isUndoable: undoable === true,
+    notUndoable: not_undoable,
+  };
+}
+
 function readFileView(
   { content, encoding, media_type, size, start_line = 1 }: ToolSuccess<'read_file'>,
   { path }: Params,
@@ -192,5 +227,5 @@ function customView(result: JsonValue): ResultView | undefined {
 }
 
 /** Both streams as a terminal would show them, one after the other. */
-const joined = (stdout: string, stderr: string): string =>
+export const joined = (stdout: string, stderr: string): string =>
   stdout !== '' && stderr !== '' && !stdout.endsWith('\n') ? `${stdout}\n${stderr}` : `${stdout}${stderr}`;

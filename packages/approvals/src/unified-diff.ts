@@ -35,3 +35,18 @@ export function parseUnifiedDiff(diff: string): readonly DiffLine[] {
   }
   return lines;
 }
+
+/**
+ * Both sides of a diff as texts, as far as the diff has them, for an editor that compares texts. The head of a hunk stands for
+ * the lines before it, on both sides.
+ */
+export function diffSides(lines: readonly DiffLine[]): { readonly before: string; readonly after: string } {
+  const textOf = (side: 'before' | 'after'): string =>
+    lines
+      .filter((line, index) => side in line || (line.kind === 'hunk' && !startsAtTop(line.text, index)))
+      .map(({ text }) => `${text}\n`)
+      .join('');
+  return { before: textOf('before'), after: textOf('after') };
+}
+
+const startsAtTop = (head: string, index: number): boolean => index === 0 && /^@@ -[01](?:,|\s)/.test(head);

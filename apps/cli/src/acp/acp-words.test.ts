@@ -50,7 +50,8 @@ it('[AP-9] the question before pairing says all that the token can do', () => {
     rewindSession: /rewind, branch and delete conversations/,
     branchSession: /rewind, branch and delete conversations/,
     deleteSession: /rewind, branch and delete conversations/,
-    undoRun: /undo what file tools changed/,
+    undoRun: /undo what calls changed/,
+    tryCall: /have a command tried first: it then runs without network/,
     backtestPolicy: /read .* your policy/, // a POST that changes nothing
   };
   // A new route needs a new line here.

@@ -62,3 +62,19 @@ it('[AP-8] shows the lines of the difference if the file is not what the call le
   expect(await changes.of('r', 't4', null)).toBe(undefined);
   expect(await changes.of('r', 't4', { changed_files: ['a.md', { path: 7 }] })).toBe(undefined);
 });
+
+it('[UI-5] shows the first changes of a command that changed thousands of files', async () => {
+  files = Array.from({ length: 1_000 }, (_, n) => ({
+    path: `f${n}`,
+    operation: 'created' as const,
+    added: 1,
+    removed: 0,
+    diff: '@@ -0,0 +1 @@\n+a',
+    truncated: false,
+    tool_ids: ['t1'],
+    undoable: true,
+    undone: false,
+  }));
+  const change = await changes.of('r', 't1', { changed_files: files.map(({ path }) => ({ path })) });
+  expect(change?.content.length).toBe(50);
+});

@@ -3,6 +3,7 @@ import type { ToolCallContent, ToolCallLocation } from '@agentclientprotocol/sdk
 import type { Client } from '@countersign/client';
 import type { ChangedFile, JsonValue } from '@countersign/protocol';
 import { currentText } from './editor-files.ts';
+import { maxDiffs } from './tool-call-view.ts';
 import { hunkSides, reversedDiff, wholeSides } from './whole-diff.ts';
 
 export interface ShownChange {
@@ -38,8 +39,9 @@ export class CallChanges {
     const content: ToolCallContent[] = [];
     const locations: ToolCallLocation[] = [];
     for (const file of changed) {
-      if (file.tool_ids.at(-1) !== toolId) {
-        this.#after.delete(file.path); // a later call has changed it meanwhile
+      // A later call has changed it meanwhile, or an editor could not draw so many.
+      if (file.tool_ids.at(-1) !== toolId || content.length === maxDiffs) {
+        this.#after.delete(file.path);
         continue;
       }
       const path = join(this.#root, file.path);

@@ -1,19 +1,22 @@
 import type { PermissionOption, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import {
   type ApprovalEntry,
+  approvalOfTrial,
   approvalsServer,
   askDeliberately,
   callTitle,
   choiceOf,
   type DecisionAnswer,
   KnownApprovals,
+  mayBeTried,
   networkText,
   reasonText,
   scopeChoices,
   stepBeforeApproval,
+  trialOf,
 } from '@countersign/approvals';
 import { type Client, systemClock } from '@countersign/client';
-import { type Approval, type CountersignEvent, messageOf } from '@countersign/protocol';
+import { type Approval, type CountersignEvent, messageOf, runnerCapabilities } from '@countersign/protocol';
 
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
@@ -22,7 +25,10 @@ import { kindOf, locationsOf, previewContent, wholeText } from './tool-call-view
 type Card = ApprovalEntry['approval'];
 
 export interface EditorApprovalsDeps {
-  readonly client: Pick<Client, 'getApproval' | 'approve' | 'reject' | 'stopRun' | 'connection'>;
+  readonly client: Pick<
+    Client,
+    'getApproval' | 'approve' | 'reject' | 'stopRun' | 'connection' | 'listRunners' | 'tryCall'
+  >;
   readonly root: string;
   readonly words: Words;
   /** Shows the request in the editor. Resolves with the chosen option, or undefined. */
@@ -53,6 +59,9 @@ export class EditorApprovals {
   readonly #known: KnownApprovals;
   /** By approval id: the card that the question shows, and how to end the question. */
   readonly #questions = new Map<string, { readonly card: Card; readonly asking: AbortController }>();
+
+  /** Ids of approvals whose trial is being shown. */
+  readonly #tried = new Set<string>();
 
   #preparing: Promise<unknown> = Promise.resolve();
 
@@ -95,11 +104,51 @@ export class EditorApprovals {
     for (const [id, { card }] of [...this.#questions])
       if (this.#known.find(id)?.approval !== card) this.#endQuestion(id);
     for (const { approval: card } of this.#known.pending()) {
-      if (card.preview === null || this.#questions.has(card.approval_id)) continue; // the preview comes as an update
+      if (card.trying) this.#showTrial(card.approval_id);
+      // The preview, or the outcome of the trial, comes as an update.
+      if (card.preview === null || card.trying || this.#questions.has(card.approval_id)) continue;
       const asking = new AbortController();
       this.#questions.set(card.approval_id, { card, asking });
       this.#askAbout(card, asking.signal).catch((error: Error) => this.#sayNotSent(error.message));
     }
+  }
+
+  /** Shows that the call is being tried, once a second while it is. */
+  #showTrial(approvalId: string): void {
+    if (this.#tried.has(approvalId)) return;
+    this.#tried.add(approvalId);
+    const { show, words } = this.#deps;
+    const tick = (): void => {
+      const entry = this.#known.find(approvalId);
+      if (!entry || entry.tryingSince === null) {
+        this.#tried.delete(approvalId);
+        return;
+      }
+      const seconds = Math.floor((systemClock.monotonic() - entry.tryingSince) / 1000);
+      const content = [wholeText(`${words.trial.trying} ${words.card.trial.seconds(String(seconds))}`)];
+      show({ toolCallId: entry.approval.tool_id, status: 'in_progress', content });
+      systemClock.after(1_000, tick);
+    };
+    tick();
+  }
+
+  /** Whether "Try it first" is offered: the runner that made the preview can try calls (RN-13). */
+  async #isTryable(card: Card): Promise<boolean> {
+    if (!mayBeTried(card)) return false;
+    const answer = await this.#deps.client.listRunners({}).catch(() => undefined);
+    return (
+      answer?.runners.some(
+        ({ runner_id, connected, capabilities }) =>
+          runner_id === card.runner_id && connected && capabilities.includes(runnerCapabilities.trials),
+      ) ?? false
+    );
+  }
+
+  /** Asks for a trial. The question was withdrawn, and is asked again with the outcome, or if the trial was refused. */
+  async #tryFirst(card: Card): Promise<void> {
+    await this.#known.tryFirst(card);
+    const notice = this.#known.find(card.approval_id)?.notice;
+    if (notice) this.#deps.say(`\n${visible(this.#deps.words.said(notice))}\n`);
   }
 
   #sayNotSent(why: string): void {
@@ -110,14 +159,15 @@ export class EditorApprovals {
   async #askAbout(card: Card, signal: AbortSignal): Promise<void> {
     const { show, stopRun, askMessage, words } = this.#deps;
     // One after the other, so that questions come in the order of their requests.
-    const preparing = this.#preparing.then(() => this.#view(card));
+    const preparing = this.#preparing.then(() => Promise.all([this.#view(card), this.#isTryable(card)]));
     this.#preparing = preparing.catch(() => {});
-    const view = await preparing;
+    const [view, isTryable] = await preparing;
     if (signal.aborted) return;
     show(view);
-    const options = optionsFor(card, words, askMessage !== undefined);
+    const options = optionsFor(card, words, { takesMessage: askMessage !== undefined, isTryable });
     const chosen = await this.#answerOf(view, options, signal);
     if (chosen === undefined) return;
+    if (chosen === 'try') return this.#tryFirst(card);
     if (chosen === 'reject') return this.#reportFailure(this.#known.reject(card));
     if (chosen === 'reject_with_message') {
       const message = await askMessage?.(card.tool_id, signal);
@@ -205,7 +255,11 @@ const titleOf = ({ tool_name, tool_params }: Card, { calls }: Words): string =>
  * Maps our scopes to ACP's four kinds of options (docs/decisions/0010): every offered scope is an option of its own, from
  * narrow to wide. A HIGH call can only be approved once.
  */
-function optionsFor(card: Card, words: Words, takesMessage: boolean): PermissionOption[] {
+function optionsFor(
+  card: Card,
+  words: Words,
+  { takesMessage, isTryable }: { takesMessage: boolean; isTryable: boolean },
+): PermissionOption[] {
   const wider = scopeChoices(card.offered_scopes).map((choice, index): PermissionOption => {
     const { offer, onlyHere } = choice;
     const label = words.scope(choice);
@@ -213,7 +267,13 @@ function optionsFor(card: Card, words: Words, takesMessage: boolean): Permission
     return { optionId: `${scopePrefix}${index}`, name: visible(name), kind: 'allow_always' };
   });
   const { acp } = words;
-  const once: PermissionOption = { optionId: 'once', name: acp.once, kind: 'allow_once' };
+  const trial = trialOf(card);
+  const name = trial && approvalOfTrial(trial) === 'land' ? words.trial.approveChanges : acp.once;
+  const once: PermissionOption = { optionId: 'once', name, kind: 'allow_once' };
+  // ACP has four kinds of options. An editor shows a call as running after "allow", which a tried call is.
+  const tryFirst: PermissionOption[] = isTryable
+    ? [{ optionId: 'try', name: words.trial.tryFirst, kind: 'allow_once' }]
+    : [];
   const withMessage: PermissionOption = {
     optionId: 'reject_with_message',
     name: acp.rejectWithMessage,
@@ -226,7 +286,7 @@ function optionsFor(card: Card, words: Words, takesMessage: boolean): Permission
   ];
   if (card.unfit) return no; // the preview does not match the digest, so it cannot be approved (AP-8)
   // Editors preselect the first option: for a HIGH call that is the safe one (UI-6).
-  return card.risk_level === 'HIGH' ? [...no, once] : [once, ...wider, ...no];
+  return card.risk_level === 'HIGH' ? [...no, ...tryFirst, once] : [once, ...tryFirst, ...wider, ...no];
 }
 
 const scopePrefix = 'scope-';

@@ -163,14 +163,19 @@ export class EditorCalls {
       const { result, ...data } = (await withWholeResult(client, event)).data as typeof event.data;
       const content = resultContent(tool_name, call.params, { ...data, result }, words);
       const change = call.runId === null ? undefined : await this.#changes.of(call.runId, tool_id, result);
-      const shown = content ?? (call.wasAsked ? undefined : (change?.content ?? this.#change(call)));
+      // The output of a command replaces its card, also the diffs of a trial.
+      const shown = content
+        ? [...content, ...(change?.content ?? [])]
+        : call.wasAsked
+          ? undefined
+          : (change?.content ?? this.#change(call));
       return {
         sessionUpdate: 'tool_call_update',
         toolCallId: tool_id,
         status: acpStatusOf(status),
         title: this.#title(tool_name, call.params, status),
         ...(shown && { content: shown }),
-        ...(shown && shown === change?.content && { locations: change.locations }),
+        ...(shown && change && { locations: change.locations }),
       } satisfies SessionUpdate;
     });
     this.#looking = ended.catch(() => {});

@@ -1,6 +1,16 @@
 import { join } from 'node:path';
 import type { ToolCallContent, ToolCallLocation, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
-import { parseUnifiedDiff, resultText, resultView } from '@countersign/approvals';
+import {
+  factLines,
+  parseUnifiedDiff,
+  previewLines,
+  resultText,
+  resultView,
+  type TrialFile,
+  type TrialOutcome,
+  trialLines,
+  trialOf,
+} from '@countersign/approvals';
 import {
   type Approval,
   type EventPayload,
@@ -10,17 +20,20 @@ import {
   type JsonValue,
   type Preview,
 } from '@countersign/protocol';
-import { callParagraphs } from '../approvals/approval-card.ts';
+import { callParagraphs, previewParagraphs } from '../approvals/approval-card.ts';
 import { layOut, visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 import { type DiffSides, firstChangedLine, hunkSides, wholeSides } from './whole-diff.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
+type CommandPreview = Extract<Preview, { kind: 'command' }>;
 type Params = Readonly<Record<string, JsonValue>>;
 
 /** Longer results are cut in the editor; the history has them in full. */
 const MAX_SHOWN = 20_000;
 const COLUMNS = 100;
+/** How many files of a command are shown as diffs: an editor draws each. Of a trial, words show the others. */
+export const maxDiffs = 50;
 
 /** The kind of a tool in ACP, which decides the icon in the editor. */
 export const kindOf = (tool: string): ToolKind => findTool(tool)?.kind ?? 'other';
@@ -81,6 +94,8 @@ export async function previewContent(
   words: Words,
   textOf: (path: string) => Promise<string | undefined>,
 ): Promise<ToolCallContent[]> {
+  const trial = preview.kind === 'command' ? trialOf({ preview }) : undefined;
+  if (preview.kind === 'command' && trial) return trialContent(preview, trial, call, root, words);
   const inWords = () => [wholeText(layOut(callParagraphs(preview, call, words), COLUMNS, false).join('\n'))];
   if (preview.kind !== 'diff' || !preview.files.every(hasTwoSides)) return inWords();
   const shown: ToolCallContent[] = [];
@@ -97,6 +112,56 @@ export async function previewContent(
   }
   return shown;
 }
+
+/** A tried command: what it did, the changed files as diffs as far as an editor can draw them, and the rest in words. */
+function trialContent(
+  preview: CommandPreview,
+  trial: TrialOutcome,
+  call: Pick<Approval, 'tool_name' | 'tool_params'>,
+  root: string,
+  words: Words,
+): ToolCallContent[] {
+  const drawn = trial.files.filter(isDrawable).slice(0, maxDiffs);
+  const others = trial.files.filter((file) => !drawn.includes(file));
+  const deleted = others.filter(({ change }) => change === 'deleted');
+  const counts = { ...trial.counts };
+  for (const { change } of [...drawn, ...deleted]) counts[change] -= 1;
+  const silent = { stdout: '', stderr: '' };
+  const inWords = (part: Partial<TrialOutcome>) =>
+    previewParagraphs({ ...preview, trial: { ...trial, ...part } }, words, linesBelowFacts);
+  const facts = [
+    ...callParagraphs(preview, call, words, factsAndOutcome),
+    ...inWords({ files: deleted, counts: { ...noCounts, deleted: deleted.length }, ...silent }),
+  ];
+  const rest = inWords({ files: others.filter((file) => !deleted.includes(file)), counts });
+  return [
+    wholeText(layOut(facts, COLUMNS, false).join('\n')),
+    ...drawn.map(({ path, change, diff = '' }): ToolCallContent => {
+      const sides = hunkSides(diff);
+      return {
+        type: 'diff',
+        path: join(root, path),
+        ...sides,
+        ...(change === 'created' && { oldText: null }),
+      };
+    }),
+    ...(rest.length === 0 ? [] : [wholeText(layOut(rest, COLUMNS, false).join('\n').trim())]),
+  ];
+}
+
+const noCounts: TrialOutcome['counts'] = { created: 0, modified: 0, deleted: 0, mode: 0 };
+
+const factsAndOutcome: typeof previewLines = (preview, ...more) => [
+  ...factLines(preview, ...more),
+  { text: '' },
+  ...trialLines(preview, ...more),
+];
+
+const linesBelowFacts: typeof previewLines = (preview, ...more) =>
+  previewLines(preview, ...more).slice(factsAndOutcome(preview, ...more).length);
+
+const isDrawable = ({ diff = '', truncated = false }: TrialFile): boolean =>
+  diff !== '' && hasTwoSides({ diff, truncated });
 
 /** The change of a file by a call that needed no approval, taken from its parameters; undefined for other calls. */
 export function changeContent(tool: string, params: Params, root: string): ToolCallContent[] | undefined {
@@ -136,7 +201,7 @@ export function resultContent(
 }
 
 /** Whether old and new text show the whole change: not binary, not truncated, and no notes in the diff. */
-function hasTwoSides({ truncated, diff }: FileDiff): boolean {
+function hasTwoSides({ truncated, diff }: Pick<FileDiff, 'truncated' | 'diff'>): boolean {
   const { oldText, newText } = hunkSides(diff);
   return !truncated && oldText !== newText && !hasNotes(diff);
 }

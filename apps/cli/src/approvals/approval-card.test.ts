@@ -224,8 +224,14 @@ describe('a card', () => {
         ],
         context: { ...approval().context, excerpt: 'something was said before '.repeat(6) },
       });
-      const others = { approval: asked, deadline: 0 } as never;
-      const view = { current: others, all: [others, others, others], remainingMs: () => 0, note: undefined };
+      const others = { approval: asked, deadline: 0, tryingSince: null } as never;
+      const view = {
+        current: others,
+        all: [others, others, others],
+        remainingMs: () => 0,
+        note: undefined,
+        now: 0,
+      };
       const below = linesBelow({ name: 'look' }, view, small);
       const seen = new Set<string>();
       for (let scroll = 0, maxScroll = 1; scroll <= maxScroll; scroll += 1) {

@@ -68,7 +68,7 @@ export function drawCard(approval: CardApproval, state: CardState, frame: CardFr
       : [{ lead: `${frame.words.card.elsewhere} `, text: visibleLine(elsewhere), style: 'yellow' }];
   const title = layOut([...place, { text: frame.words.title(approval), style: 'bold' }], width, color);
   const story = contextLines(approval, width, frame);
-  const preview = layOut(previewParagraphsOf(approval, state.isPreviewComing, frame.words), width, color);
+  const preview = previewLinesOf(approval, state.isPreviewComing, width, frame);
 
   const roomBelow = (head: readonly string[]) => frame.rows - head.length - state.below.length - 5;
   // If not everything fits, title and risk stay in sight, and the reasons are scrolled with the preview.
@@ -153,6 +153,29 @@ function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Par
   });
 }
 
+interface LaidOut {
+  readonly key: string;
+  readonly words: Words;
+  readonly lines: readonly string[];
+}
+
+/** The laid out previews of cards. A card is drawn at least every second, and a trial may have thousands of lines. */
+const laidOut = new WeakMap<CardApproval, LaidOut>();
+
+function previewLinesOf(
+  approval: CardApproval,
+  isPreviewComing: boolean,
+  width: number,
+  { color, words }: CardFrame,
+): readonly string[] {
+  const key = `${width} ${color} ${isPreviewComing}`;
+  const known = laidOut.get(approval);
+  if (known?.key === key && known.words === words) return known.lines;
+  const lines = layOut(previewParagraphsOf(approval, isPreviewComing, words), width, color);
+  laidOut.set(approval, { key, words, lines });
+  return lines;
+}
+
 /** The preview; the parameters if there is no preview. */
 function previewParagraphsOf(approval: CardApproval, isPreviewComing: boolean, words: Words): Paragraph[] {
   const { preview } = approval;
@@ -164,10 +187,15 @@ function previewParagraphsOf(approval: CardApproval, isPreviewComing: boolean, w
 
 /**
  * The preview, with the parts of the call that it leaves out: a shell line as it was written, or the parameters if only
- * they say what will happen.
+ * they say what will happen. `linesOf`: the lines to show, if not all.
  */
-export function callParagraphs(preview: Preview, call: CalledTool, words: Words): Paragraph[] {
-  const told = previewParagraphs(preview, words);
+export function callParagraphs(
+  preview: Preview,
+  call: CalledTool,
+  words: Words,
+  linesOf?: typeof previewLines,
+): Paragraph[] {
+  const told = previewParagraphs(preview, words, linesOf);
   const line = preview.kind === 'command' ? shellLineOf(call) : undefined;
   if (line !== undefined) return [{ lead: '$ ', leadStyle: 'dim', text: line, style: 'bold' }, ...told];
   return mustShowParameters(preview) ? [...told, ...parameterParagraphs(call, words.card)] : told;
@@ -252,8 +280,12 @@ const leadStyles: { readonly [Tone in NonNullable<ViewLine['tone']>]?: StyleName
 };
 
 /** The coloured lines of a preview, without network access, which the card shows among the reasons. */
-function previewParagraphs(preview: Preview, { card, said }: Words): Paragraph[] {
-  const lines = previewLines(preview, { ...card, network: undefined }, said);
+export function previewParagraphs(
+  preview: Preview,
+  { card, said }: Words,
+  linesOf = previewLines,
+): Paragraph[] {
+  const lines = linesOf(preview, { ...card, network: undefined }, said);
   return lines.map(({ label, lead, text, tone }, i) => {
     const style = tone && styles[tone];
     if (label !== undefined) return { ...labelled(label === lines[i - 1]?.label ? '' : label, text), style };

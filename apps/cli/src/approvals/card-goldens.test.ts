@@ -10,6 +10,8 @@ import { printedCard } from './approval-card.ts';
 const file = new URL('../../../../packages/protocol/fixtures/cards.json', import.meta.url);
 const requests = JSON.parse(readFileSync(file, 'utf8')) as EventPayload<'tool.approval_request'>[];
 
+const runners = [{ runner_id: 'runner-1', connected: true, capabilities: ['trials'] }];
+
 it.each(['en', 'ru'])('[AP-1] [UI-4] the text of every card in the terminal in %s', async (language) => {
   const words = wordsFor({}, language);
   const frame = { columns: 80, rows: 30, color: false, words };
@@ -27,7 +29,7 @@ it.each(['en', 'ru'])('[AP-1] [UI-4] the text of every card in the terminal in %
 it.each(['en', 'ru'])('[AP-1] [UI-5] every question to an editor over ACP in %s', async (language) => {
   const asked = new Map<string, string>();
   const approvals = new EditorApprovals({
-    client: { connection: {} } as unknown as Client,
+    client: { connection: {}, listRunners: async () => ({ runners }) } as unknown as Client,
     root: '/w',
     words: wordsFor({}, language),
     ask: (toolCall, options) => {

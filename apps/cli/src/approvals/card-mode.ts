@@ -1,8 +1,14 @@
-import type { ApprovalEntry } from '@countersign/approvals';
-import { type ScopeChoice, scopeChoices } from '@countersign/approvals';
+import {
+  type ApprovalEntry,
+  approvalOfTrial,
+  type ScopeChoice,
+  scopeChoices,
+  trialOf,
+} from '@countersign/approvals';
 import { LineEditor } from '../screen/line-editor.ts';
 import { inputLines, layOut } from '../screen/paragraph.ts';
 import type { StyleName } from '../terminal.ts';
+import type { Words } from '../words.ts';
 import { type CardFrame, keyLines, listLine } from './approval-card.ts';
 import { changeParagraphs, type Params } from './edited-params.ts';
 
@@ -37,6 +43,24 @@ export interface CardsView {
   /** The conversation of a request, if it is not the current one. */
   readonly elsewhere?: (pending: ApprovalEntry) => string | undefined;
   readonly note: string | undefined;
+  /** This process's monotonic clock. */
+  readonly now: number;
+}
+
+const secondsSince = (since: number, now: number): string => String(Math.floor((now - since) / 1000));
+
+/** The keys that count now, each with its meaning. A call that is being tried cannot be approved. */
+function keysFor(
+  { approval, isTryable }: ApprovalEntry,
+  { keys }: Words,
+): readonly (readonly [string, string])[] {
+  const trial = trialOf(approval);
+  return keys.look.flatMap(([key, means]): (readonly [string, string])[] => {
+    if (key === 't') return isTryable && !approval.trying ? [[key, means]] : [];
+    if (approval.trying && (key === 'y' || key === 'a')) return [];
+    if (key === 'y' && trial && approvalOfTrial(trial) === 'land') return [[key, keys.approveChanges]];
+    return [[key, means]];
+  });
 }
 
 /** The lines below the preview in each mode. */
@@ -52,7 +76,16 @@ export function linesBelow(mode: CardMode, view: CardsView, frame: CardFrame): s
       const others = view.all.length - 1;
       const help = mode.name === 'help' ? [...keys.help.flatMap((line) => text(line, 'dim')), ''] : [];
       const note = view.note === undefined ? [] : text(view.note, 'yellow');
-      return [...help, ...note, ...keyLines(keys.look, others > 0 ? card.more(others) : '', width, color)];
+      const { tryingSince } = view.current;
+      const progress =
+        tryingSince === null
+          ? []
+          : text(
+              `${words.trial.trying} ${card.trial.seconds(secondsSince(tryingSince, view.now))}`,
+              'yellow',
+            );
+      const right = others > 0 ? card.more(others) : '';
+      return [...help, ...note, ...progress, ...keyLines(keysFor(view.current, words), right, width, color)];
     }
     case 'confirm':
       return mode.why === 'high' ? text(keys.confirmHigh, 'red') : text(keys.confirmUnseen, 'yellow');

@@ -1,6 +1,13 @@
 import type { ApprovalsServer } from '@countersign/approvals';
 import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
-import type { Approval, CountersignEvent, OfferedScope, RequestBody } from '@countersign/protocol';
+import type {
+  Approval,
+  CountersignEvent,
+  OfferedScope,
+  Preview,
+  RequestBody,
+  Trial,
+} from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import { KeyDecoder } from '../screen/keys.ts';
@@ -53,10 +60,11 @@ interface SetUp {
   readonly runners?: Awaited<ReturnType<ApprovalsServer['runners']>>;
   readonly backtest?: () => Promise<never>;
   readonly conversation?: CurrentConversation;
+  readonly tryFirst?: ApprovalsServer['tryFirst'];
 }
 
 /** Cards that are drawn whenever they ask to be, as on a screen. */
-function setUp({ edit, decide, fetch, runners = [], backtest, conversation }: SetUp = {}) {
+function setUp({ edit, decide, fetch, runners = [], backtest, conversation, tryFirst }: SetUp = {}) {
   const clock = new ManualClock();
   const decisions: ApprovalDecision[] = [];
   const rules: RequestBody<'backtestPolicy'>['rule'][] = [];
@@ -82,6 +90,7 @@ function setUp({ edit, decide, fetch, runners = [], backtest, conversation }: Se
       fetch: fetch ?? (async () => approval()),
       list: async () => [],
       runners: async () => runners,
+      tryFirst: tryFirst ?? (async () => {}),
     },
     backtest: async (body) => {
       rules.push(body.rule);
@@ -616,6 +625,124 @@ describe('looking around', () => {
     await answer('?', '\u001b');
     expect(screen()).not.toContain('A key counts');
     expect(cards.press({ name: 'ctrl-c', text: '', together: false })).toBe(false);
+  });
+});
+
+describe('[RN-13] trying a command first', () => {
+  const command = (trial?: Trial): Partial<Approval> => ({
+    tool_name: 'execute_command',
+    tool_params: { command: 'make' },
+    description: 'Agent wants to run make',
+    preview: {
+      kind: 'command',
+      commands: [['make']],
+      cwd: '.',
+      network: false,
+      reversible: true,
+      scripts: [],
+      ...(trial && { trial }),
+    },
+  });
+  const outcome = {
+    ended: 'exit',
+    exit_code: 0,
+    duration_ms: 1_200,
+    stdout: 'built',
+    stderr: '',
+    files: [
+      { path: 'old.txt', change: 'deleted', size: 3 },
+      {
+        path: 'new.txt',
+        change: 'created',
+        size: 4,
+        diff: '--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+made\n',
+      },
+    ],
+    counts: { created: 1, modified: 0, deleted: 1, mode: 0 },
+    withheld: ['.git/hooks/x'],
+    left_out: [],
+    hosts: [],
+  } satisfies Trial;
+  const runners = [
+    {
+      runner_id: 'runner-1',
+      project_id: 'project-1',
+      connected: true,
+      capabilities: ['preview', 'trials'],
+    } as never,
+  ];
+
+  it('asks with t, counts the seconds, and approves what came of it', async () => {
+    const asked: unknown[] = [];
+    const { cards, clock, answer, decisions, screen } = setUp({
+      runners,
+      tryFirst: async (params) => asked.push(params),
+    });
+    cards.receive(requested(command()));
+    await settle();
+    expect(screen()).toContain('t try it first');
+    await answer('t');
+    expect(asked).toEqual([{ project_id: 'project-1', approval_id: 'approval-1' }]);
+    cards.receive(updated({ ...command(), trying: true }));
+    await clock.advance(3_000);
+    expect(screen()).toMatch(/Trying it.* [2-4] s/);
+    expect(screen()).not.toMatch(/y approve|t try/);
+    await answer('y');
+    expect(screen()).toContain('It can be approved once the trial has ended.');
+    expect(decisions).toEqual([]);
+    cards.receive(updated({ ...command(outcome), revision: 2 }));
+    expect(screen()).toMatch(/1 created, 1 deleted · exit 0 · 1\.2 s/);
+    expect(screen()).toMatch(/\.git\/hooks\/x[\s\S]*old\.txt[\s\S]*new\.txt[\s\S]*\+ made[\s\S]*built/);
+    expect(screen()).not.toMatch(/Trying it|It was changed/);
+    await answer('y');
+    const { digest } = approval(command(outcome));
+    expect(bodies(decisions)).toMatchObject([{ decision: 'approved', digest }]);
+    expect(digest).not.toBe(approval(command()).digest);
+  });
+
+  it('offers it only where the runner can, and says why it was refused', async () => {
+    const message =
+      'This call cannot be tried first: only commands can be tried. Decide on it as it is shown.';
+    const { cards, answer, screen } = setUp({
+      tryFirst: () => Promise.reject(new ApiError(409, 'NOT_TRYABLE', message)),
+      fetch: async () => approval(command()),
+    });
+    cards.receive(requested(command()));
+    await settle();
+    expect(screen()).not.toContain('try it first');
+    await answer('t');
+    expect(screen().replaceAll(/\n│ /g, ' ')).toContain('only commands can be tried');
+    expect(screen()).toContain('y approve');
+  });
+
+  it('[UI-4] lays out a trial of 50,000 effects once, not for each key', async () => {
+    const diff = `--- /dev/null\n+++ b/f\n@@ -0,0 +1,100 @@\n${'+a line\n'.repeat(100)}`;
+    const files = Array.from({ length: 1_000 }, (_, n) => ({
+      path: `f${n}`,
+      change: 'created' as const,
+      diff,
+    }));
+    const { cards, answer, screen } = setUp();
+    const counts = { created: 50_000, modified: 0, deleted: 0, mode: 0 };
+    let reads = 0;
+    const card = command({ ...outcome, counts, files });
+    const event = requested(card);
+    const { preview } = event.data as { preview: Extract<Preview, { kind: 'command' }> };
+    const { trial } = preview;
+    Object.defineProperty(preview, 'trial', {
+      enumerable: true,
+      get: () => {
+        reads += 1;
+        return trial;
+      },
+    });
+    cards.receive(event);
+    await answer(' ');
+    const before = reads;
+    await answer('j', 'j', ' ', '\u001b[F');
+    expect(screen()).toContain('49000 more changes');
+    // Each draw asks once whether the card shows a trial; reading its effects would take thousands.
+    expect(reads - before).toBeLessThan(100);
   });
 });
 

@@ -12,6 +12,7 @@ import {
   type ScopeChoice,
   scopeChoices,
   stepBeforeApproval,
+  trialOf,
 } from '@countersign/approvals';
 import { type CallResponse, type Clock, systemClock } from '@countersign/client';
 import { type Approval, type CountersignEvent, messageOf, type RequestBody } from '@countersign/protocol';
@@ -159,7 +160,8 @@ export class TerminalApprovals {
     this.#tick();
     const remainingMs = (pending: ApprovalEntry) => this.#known.remainingMs(pending);
     const elsewhere = ({ approval }: ApprovalEntry) => this.#elsewhere(approval);
-    const view = { current, all: this.#visibleEntries(), remainingMs, elsewhere, note: this.#note };
+    const now = this.#deps.clock.monotonic();
+    const view = { current, all: this.#visibleEntries(), remainingMs, elsewhere, note: this.#note, now };
     const below = linesBelow(this.#mode, view, this.#frame);
     const state = {
       isPreviewComing: current.isPreviewComing,
@@ -256,8 +258,12 @@ export class TerminalApprovals {
       const isOther = isNewer || digest !== shown.approval.digest || risk_level !== shown.approval.risk_level;
       if (isNewer) {
         this.#focusOn(current);
-        this.#note = this.#deps.words.outcome.revised;
-      } else if (isOther && isAboutToApprove(this.#mode)) this.#mode = looking;
+        // The outcome of a trial speaks for itself.
+        if (!trialOf(current.approval)) this.#note = this.#deps.words.outcome.revised;
+      } else if (isOther) {
+        this.#scroll = 0;
+        if (isAboutToApprove(this.#mode)) this.#mode = looking;
+      }
     }
     this.#deps.onChange();
   }
@@ -313,6 +319,8 @@ export class TerminalApprovals {
         return looking;
       case 'e':
         return this.#edit(current, this.#draft ?? JSON.stringify(approval.tool_params, null, 2));
+      case 't':
+        return this.#tryFirst(current);
       case 'l':
         return { name: 'list', index: this.#visibleEntries().indexOf(current) };
       case '?':
@@ -334,6 +342,9 @@ export class TerminalApprovals {
       case 'wait-for-preview':
         this.#note = this.#deps.words.keys.waitForPreview;
         return looking;
+      case 'wait-for-trial':
+        this.#note = this.#deps.words.trial.tryingNeeded;
+        return looking;
       case 'confirm-high':
         return { name: 'confirm', why: 'high' };
       case 'confirm-unseen':
@@ -341,6 +352,17 @@ export class TerminalApprovals {
       default:
         return this.#approve(current, {});
     }
+  }
+
+  /** Asks for a trial. If it is refused, the card says why. */
+  #tryFirst({ approval }: ApprovalEntry): CardMode {
+    const { words, onChange } = this.#deps;
+    void this.#known.tryFirst(approval).then(() => {
+      const notice = this.#known.find(approval.approval_id)?.notice;
+      if (notice && this.#focused === approval.approval_id) this.#note = words.said(notice);
+      onChange();
+    });
+    return looking;
   }
 
   #scrollBy(key: string): void {

@@ -58,6 +58,7 @@ beforeEach(() => {
       fetch: async () => ({ ...approval(), tool_params: { command: 'as the server says' } }),
       list: async () => [approval()],
       runners: async () => [],
+      tryFirst: async () => {},
     },
     isBesideRunner: () => true,
     backtest: () => Promise.reject(new Error('not asked')),

@@ -9,6 +9,7 @@ const server = {
   list: async () => [],
   runners: async () => [],
   decide: () => Promise.reject(new Error('nobody decides')),
+  tryFirst: () => Promise.reject(new Error('nobody tries')),
 };
 const request = (approval_id: string, revision = 1, more: object = {}) =>
   ({ approval_id, revision, remaining_ms: 300_000, timestamp: '', ...more }) as unknown as ApprovalRequest;

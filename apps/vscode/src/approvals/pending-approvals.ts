@@ -7,7 +7,8 @@ interface ApprovingFolder {
 }
 
 /** A pending request and its folder. */
-export interface PendingEntry<Folder> extends Pick<ApprovalEntry, 'deadline' | 'isPreviewComing'> {
+export interface PendingEntry<Folder>
+  extends Pick<ApprovalEntry, 'deadline' | 'isPreviewComing' | 'isTryable'> {
   /** The request. A preview that does not match the digest has been removed (AP-8). */
   readonly request: ApprovalEntry['approval'];
   readonly folder: Folder;
@@ -49,6 +50,20 @@ export class PendingApprovals<Folder extends ApprovingFolder> {
     this.#listeners.add(listener);
   }
 
+  /** Waits for a condition, which is checked again with each change. */
+  until(isMet: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const onChange = () => {
+        if (!isMet()) return;
+        this.#listeners.delete(listener);
+        resolve();
+      };
+      const listener = { onChange };
+      this.#listeners.add(listener);
+      onChange();
+    });
+  }
+
   add(folder: Folder): void {
     this.#folders.set(
       folder,
@@ -70,13 +85,16 @@ export class PendingApprovals<Folder extends ApprovingFolder> {
       folders.flatMap((folder) => pendingOf(folder.approvals.entries.get()).map((entry) => [entry, folder])),
     );
     const shown = oldestFirst([...owners.keys()]).flatMap((entry): PendingEntry<Folder>[] => {
-      const { approval: request, deadline, isPreviewComing, incomplete } = entry;
+      const { approval: request, deadline, isPreviewComing, isTryable, incomplete } = entry;
       const known = before.get(request.approval_id);
       // Keep the old version until the new one is complete. The server refuses a decision on the old one (AP-8).
       if (incomplete) return known ? [known] : [];
-      const isSame = known?.request === request && known.isPreviewComing === isPreviewComing;
+      const isSame =
+        known?.request === request &&
+        known.isPreviewComing === isPreviewComing &&
+        known.isTryable === isTryable;
       const folder = owners.get(entry);
-      return isSame ? [known] : folder ? [{ request, folder, deadline, isPreviewComing }] : [];
+      return isSame ? [known] : folder ? [{ request, folder, deadline, isPreviewComing, isTryable }] : [];
     });
     this.#shown = new Map(shown.map((entry) => [entry.request.approval_id, entry]));
     if (shown.length === before.size && shown.every((entry) => before.get(idOf(entry)) === entry)) return;

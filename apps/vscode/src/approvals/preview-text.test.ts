@@ -45,7 +45,7 @@ const previews: readonly (readonly [Preview, string])[] = [
     { hosts: [], says: 'Has network access, but to no host: none is known or named' },
   ].map(({ hosts, says }): [Preview, string] => [
     { kind: 'command', commands: [['make']], cwd: '', network: true, hosts, reversible: true, scripts: [] },
-    `Runs: make\nFolder: project root\n${says}`,
+    `Runs: make\nFolder: project root\n${says}\nCan be undone`,
   ]),
   [
     {
@@ -56,7 +56,7 @@ const previews: readonly (readonly [Preview, string])[] = [
       reversible: true,
       scripts: [],
     },
-    'Runs: echo ⟨known only when it runs⟩\nFolder: src\nNo network access',
+    'Runs: echo ⟨known only when it runs⟩\nFolder: src\nNo network access\nCan be undone',
   ],
   [{ kind: 'commit', message: 'why', files: [], hooks: ['pre-commit'] }, 'Message: why\nHooks: pre-commit'],
   [

@@ -6,7 +6,7 @@ import { firstChoices, secondQuestion } from './questions.ts';
 const words = wordsFor('en');
 const { approval } = words;
 const preview: Preview = { kind: 'summary', summary: 'x' };
-const shown = (change: object = {}, isPreviewComing = false) => ({
+const shown = (change: object = {}, isPreviewComing = false, isTryable = false) => ({
   request: {
     agent: 'Agent',
     tool_name: 'write_file',
@@ -17,6 +17,7 @@ const shown = (change: object = {}, isPreviewComing = false) => ({
     ...change,
   } as never,
   isPreviewComing,
+  isTryable,
 });
 const seen = { isSeen: true };
 
@@ -30,7 +31,19 @@ describe('the dialog about a request', () => {
     expect(firstChoices(shown(), words, { isSeen: false })).toEqual([approval.showAll, approval.reject]);
   });
 
+  it('[RN-13] offers to try a command first, also one that is too long for it', () => {
+    const tryable = shown({}, false, true);
+    expect(firstChoices(tryable, words, seen)).toEqual([
+      'Approve',
+      'Try it first',
+      'Approve More…',
+      'Reject…',
+    ]);
+    expect(firstChoices(tryable, words, { isSeen: false })).toContain('Try it first');
+  });
+
   it.each([
+    ['[RN-13] that is being tried', shown({ trying: true })],
     ['[AP-8] whose preview is not what its digest names', shown({ unfit: true })],
     ['[AP-7] whose preview is being made', shown({ preview: null }, true)],
     ['[AP-7] at HIGH without a preview', shown({ risk_level: 'HIGH', preview: null })],
@@ -64,5 +77,8 @@ describe('between "approve" and sending it', () => {
       refusal: approval.previewPending,
     });
     expect(secondQuestion(shown({ unfit: true }), words)).toEqual({ refusal: approval.unfit });
+    expect(secondQuestion(shown({ trying: true }), words)).toEqual({
+      refusal: 'It can be approved once the trial has ended.',
+    });
   });
 });

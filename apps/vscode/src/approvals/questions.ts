@@ -5,7 +5,7 @@ import type { PendingEntry } from './pending-approvals.ts';
 import { requestTitle } from './request-title.ts';
 
 /** The displayed version of a request, and whether its preview is still being made. */
-type Shown = Pick<PendingEntry<unknown>, 'request' | 'isPreviewComing'>;
+type Shown = Pick<PendingEntry<unknown>, 'request' | 'isPreviewComing' | 'isTryable'>;
 
 const stepOf = ({ request: approval, isPreviewComing }: Shown) =>
   stepBeforeApproval({ approval, isPreviewComing });
@@ -13,13 +13,14 @@ const stepOf = ({ request: approval, isPreviewComing }: Shown) =>
 /** The buttons of a request's dialog. The editor gives the first one the focus, and Enter presses it. */
 export function firstChoices(
   shown: Shown,
-  { approval }: Words,
+  { approval, language }: Words,
   { isSeen }: { readonly isSeen: boolean },
 ): string[] {
   const step = stepOf(shown);
-  if (step === 'unfit' || step === 'wait-for-preview') return [approval.reject];
-  if (!isSeen) return [approval.showAll, approval.reject];
-  const approving = [approval.approve, approval.approveMore];
+  if (step === 'unfit' || step === 'wait-for-preview' || step === 'wait-for-trial') return [approval.reject];
+  const trying = shown.isTryable ? [approvalWords[language].tryFirst] : [];
+  if (!isSeen) return [approval.showAll, ...trying, approval.reject];
+  const approving = [approval.approve, ...trying, approval.approveMore];
   // In a HIGH dialog the first button is the safe one, because Enter presses it (UI-6).
   return shown.request.risk_level === 'HIGH'
     ? [approval.reject, ...approving]
@@ -45,6 +46,8 @@ export function secondQuestion(
       return { refusal: approval.unfit };
     case 'wait-for-preview':
       return { refusal: approval.previewPending };
+    case 'wait-for-trial':
+      return { refusal: approvalWords[words.language].tryingNeeded };
     case 'confirm-high':
       return { title: approval.highQuestion(title), confirm: approval.confirmApprove };
     case 'confirm-unseen': {

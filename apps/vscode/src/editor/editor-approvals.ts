@@ -11,7 +11,15 @@ import {
 import type { Client } from '@countersign/client';
 import type { CheckedCard } from '@countersign/protocol';
 import { approvalWords } from '@countersign/words';
-import { commands, type Disposable, type QuickPickItem, Uri, window, workspace } from 'vscode';
+import {
+  commands,
+  type Disposable,
+  ProgressLocation,
+  type QuickPickItem,
+  Uri,
+  window,
+  workspace,
+} from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { laterThan, neighbourOf } from '../approvals/pending-order.ts';
@@ -23,6 +31,7 @@ import type { Words } from '../words.ts';
 import { deliberateAnswer, deliberately } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
+import { TrialDiffs } from './trial-diffs.ts';
 
 type Entry = PendingEntry<FolderRunner>;
 
@@ -40,6 +49,7 @@ const dialogTitle = 110;
 export class EditorApprovals implements Disposable {
   readonly diffs: ProposalDiffs;
   readonly #options: EditorApprovalsOptions;
+  readonly #trials = new TrialDiffs();
   readonly #whole = new WholeRequests();
   /** Versions of requests that were too long for a dialog and have been shown in an editor. */
   readonly #shownWhole = new Set<string>();
@@ -62,22 +72,32 @@ export class EditorApprovals implements Disposable {
         void commands.executeCommand('setContext', 'countersign.severalPending', pending.all.length > 1);
         for (const entry of pending.all) void this.diffs.refresh(entry);
       },
-      onGone: ({ request }) => void this.diffs.close(request.approval_id),
+      onGone: ({ request }) => {
+        void this.diffs.close(request.approval_id);
+        void this.#trials.close(request.approval_id);
+      },
     });
   }
 
   dispose(): void {
     this.#focus.dispose();
     this.#whole.dispose();
+    this.#trials.dispose();
     this.diffs.dispose();
   }
 
-  /** Shows a file change in a diff. Other calls, and calls of another runner, are shown in a dialog. */
+  /**
+   * Shows a file change in a diff, and what a tried command changed in a diff of several files. Other calls, and file changes
+   * of another runner, are shown in a dialog.
+   */
   async review(approvalId?: string): Promise<void> {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     this.#at = entry.request.approval_id;
-    if (!(await this.diffs.open(entry))) await this.#ask(entry);
+    if (await this.diffs.open(entry)) return;
+    const title = requestTitle(entry.request, this.#options.words);
+    if (await this.#trials.open(entry.request, title)) await this.#askLater(entry.request, title);
+    else await this.#ask(entry);
   }
 
   /** Shows the next or previous request, seen from the one that was shown last. */
@@ -173,6 +193,7 @@ export class EditorApprovals implements Disposable {
     const items = firstChoices(entry, this.#options.words, { isSeen: this.#isSeen(request) });
     const choice = await this.#dialog(requestTitle(request, this.#options.words), request, items);
     if (choice === approval.showAll) await this.#showWhole(request);
+    else if (choice === approvalWords[this.#options.words.language].tryFirst) await this.#try(entry);
     else if (choice === approval.approve) await this.#confirmAndApprove(entry, request, {});
     else if (choice === approval.approveMore) {
       const scope = await this.#pickScope(request);
@@ -189,13 +210,36 @@ export class EditorApprovals implements Disposable {
 
   async #showWhole(request: ApprovalRequest): Promise<void> {
     const { words } = this.#options;
-    const { risk, decide } = words.approval;
+    const { risk } = words.approval;
     const title = requestTitle(request, words);
     const text = `${title}\n${risk[request.risk_level]}\n\n${requestText(request, words)}\n`;
     await this.#whole.show(versionOf(request), title, text);
     this.#shownWhole.add(versionOf(request));
-    if ((await window.showInformationMessage(title, decide)) === decide)
-      await this.review(request.approval_id);
+    await this.#askLater(request, title);
+  }
+
+  /** Asks once the person has read what an editor shows. */
+  async #askLater({ approval_id }: ApprovalRequest, title: string): Promise<void> {
+    const { words, pending } = this.#options;
+    const { decide, gone } = words.approval;
+    if ((await window.showInformationMessage(title, decide)) !== decide) return;
+    const entry = pending.find(approval_id);
+    if (entry) await this.#ask(entry);
+    else this.#say(gone);
+  }
+
+  /** Tries a call before it is decided (RN-13), and shows what came of it. */
+  async #try({ request, folder }: Entry): Promise<void> {
+    const { words, pending } = this.#options;
+    const { approval_id } = request;
+    const { trying } = approvalWords[words.language];
+    await window.withProgress({ location: ProgressLocation.Notification, title: trying }, async () => {
+      await folder.approvals.tryFirst(request);
+      await pending.until(() => pending.find(approval_id)?.request.trying !== true);
+    });
+    const { notice } = folder.approvals.find(approval_id) ?? {};
+    if (notice) this.#say(said(notice, words));
+    else if (pending.find(approval_id)) await this.review(approval_id);
   }
 
   /** Sends an approval, after a second question if needed (RK-1). `what` is the button for a request not yet shown. */

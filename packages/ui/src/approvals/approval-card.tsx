@@ -2,9 +2,11 @@ import {
   type ApprovalEntry,
   type ApproveChoice,
   Attention,
+  approvalOfTrial,
   isSeenLongEnough,
   stepBeforeApproval,
   titleOf,
+  trialOf,
 } from '@countersign/approvals';
 import { memo, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../frame/button.tsx';
@@ -53,6 +55,8 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const [attention] = useState(() => new Attention(clock));
   const [step, setStep] = useState<Step>(look);
   const [refusal, setRefusal] = useState<'tooSoon' | 'notAllSeen' | null>(null);
+  /** Since when the card shows what it shows. */
+  const changedAt = useRef(clock.monotonic());
   /** Since when keys decide this card because the one before it is gone. */
   const tookOverAt = useRef<number | null>(null);
   const id = approval.approval_id;
@@ -60,22 +64,25 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const isUnseen = approval.preview === null;
   const stepBefore = stepBeforeApproval(entry);
   const isUnfit = stepBefore === 'unfit';
-  const needsPreview = stepBefore === 'wait-for-preview';
+  const waitsFor =
+    stepBefore === 'wait-for-preview' ? 'preview' : stepBefore === 'wait-for-trial' ? 'trial' : null;
+  const trial = trialOf(approval);
   const isBlocked = isSending || isOffline;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
   useEffect(() => {
     attention.restart();
+    changedAt.current = clock.monotonic();
     // Closing the second step removes its buttons: move their focus to the card.
     const confirm = card.current?.querySelector('.confirm');
     if (confirm?.contains(document.activeElement)) card.current?.focus({ preventScroll: true });
     setStep((current) => (current.name === 'confirm' ? look : current));
-  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen, needsPreview]);
+  }, [attention, clock, approval.digest, approval.revision, approval.risk_level, isUnseen, waitsFor]);
 
   useStepInView(card, step.name);
   useMessageInView(card, '.card-hint', refusal === 'tooSoon' ? refusal : null);
   useMessageInView(card, '.notice', notice);
-  const content = `${seenKey(approval)} ${isUnseen} ${needsPreview}`;
+  const content = `${seenKey(approval)} ${isUnseen} ${waitsFor}`;
   const sight = useSight(card, attention, content, () => {
     const key = seenKey(approval);
     if (step.name === 'look' && seen.get().get(id) !== key) seen.update((all) => new Map(all).set(id, key));
@@ -104,12 +111,19 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
       // Edited parameters do not need this preview: the server has them previewed again (AP-6).
-      if (isUnfit || (needsPreview && choice.tool_params === undefined)) return;
+      if (isUnfit || waitsFor === 'trial' || (waitsFor && choice.tool_params === undefined)) return;
       if (step.name === 'confirm' || stepBefore === null) {
         void approvals.approve(approval, choice);
         go(look);
       } else go({ name: 'confirm', choice });
     });
+  const canTry = entry.isTryable && waitsFor === null && step.name === 'look';
+  /** A trial decides nothing, so that not all of a tall card need have been in sight. */
+  const tryFirst = () => {
+    if (!canTry || isBlocked) return;
+    if (isSeenLongEnough(changedAt.current, clock)) void approvals.tryFirst(approval);
+    else setRefusal('tooSoon');
+  };
   const openForm = (name: 'reject' | 'edit' | 'widen') => whenSeen(() => go({ name }));
   const pressed = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && step.name !== 'look') {
@@ -127,6 +141,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       return setRefusal('tooSoon');
     if (key === 'Y') approveGroupOf(card.current);
     else if (key === 'y') approve(step.name === 'confirm' ? step.choice : {});
+    else if (key === 't') tryFirst();
     else openForm(stepOfKey[key]);
   };
   const tookOver = () => {
@@ -170,10 +185,16 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       {step.name === 'look' && (
         <DecisionButtons
           isBlocked={isBlocked}
-          needsPreview={needsPreview}
+          waitsFor={waitsFor}
+          approveLabel={
+            trial && approvalOfTrial(trial) === 'land'
+              ? words.approval.approveChanges
+              : words.approval.approve
+          }
           isUnfit={isUnfit}
           isSending={isSending}
           onApprove={() => approve()}
+          onTry={canTry ? tryFirst : undefined}
           onOpen={openForm}
         />
       )}
@@ -202,7 +223,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         <EditForm
           toolName={approval.tool_name}
           params={approval.tool_params}
-          isBlocked={isBlocked || isUnfit}
+          isBlocked={isBlocked || isUnfit || waitsFor === 'trial'}
           onCancel={() => go(look)}
           onApprove={(tool_params) => approve({ tool_params })}
         />
@@ -210,7 +231,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       {step.name === 'widen' && (
         <ScopeForm
           approval={approval}
-          isBlocked={isBlocked || needsPreview || isUnfit}
+          isBlocked={isBlocked || waitsFor !== null || isUnfit}
           onCancel={() => go(look)}
           onApprove={approve}
         />

@@ -1,8 +1,8 @@
 /** `Y`, with Shift, approves all calls of the step. */
-export type CardKey = 'y' | 'Y' | 'n' | 'a' | 'e';
+export type CardKey = 'y' | 'Y' | 'n' | 'a' | 'e' | 't';
 
-const byPlace: Readonly<Record<string, CardKey>> = { KeyY: 'y', KeyN: 'n', KeyA: 'a', KeyE: 'e' };
-const cardKeys: readonly string[] = ['y', 'n', 'a', 'e'];
+const byPlace: Readonly<Record<string, CardKey>> = { KeyY: 'y', KeyN: 'n', KeyA: 'a', KeyE: 'e', KeyT: 't' };
+const cardKeys: readonly string[] = ['y', 'n', 'a', 'e', 't'];
 
 /**
  * The card's key that was pressed. Undefined while the person types, with a modifier, and for a key that is held. On a

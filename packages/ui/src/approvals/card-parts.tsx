@@ -8,10 +8,12 @@ import {
   shownOperand,
 } from '@countersign/approvals';
 import { type Approval, mustShowParameters, type Preview } from '@countersign/protocol';
+import { useLive } from '../live/live-context.ts';
 import { useRunners } from '../queries/workspace.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
+import { useMsSince } from './countdown.tsx';
 import { PreviewView } from './preview-view.tsx';
 import { ShellLine } from './shell-line.tsx';
 
@@ -28,6 +30,7 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
   return (
     <section className="what">
       <p className="label">{words.approval.whatHappens}</p>
+      {entry.tryingSince !== null && <Trying since={entry.tryingSince} />}
       {shellLine && <ShellLine parts={shellLine.parts} />}
       {preview && (
         <PreviewView
@@ -51,6 +54,19 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
         <JsonView value={approval.tool_params} />
       </details>
     </section>
+  );
+}
+
+/** Says that the call is being tried, and for how long. Only the sentence is read aloud. */
+function Trying({ since }: { readonly since: number }) {
+  const { approval, preview } = useWords();
+  const { clock } = useLive();
+  const seconds = Math.floor(useMsSince(since, clock) / 1000);
+  return (
+    <p className="waiting-line trying">
+      <span role="status">{approval.trying}</span>{' '}
+      <span aria-hidden="true">{preview.trial.seconds(String(seconds))}</span>
+    </p>
   );
 }
 

@@ -40,6 +40,21 @@ export function Countdown({ deadline, totalMs, clock }: CountdownProps) {
   );
 }
 
+/** The time since `since`, drawn again each second. */
+export function useMsSince(since: number, clock: Clock): number {
+  const [now, setNow] = useState(() => clock.monotonic());
+  useEffect(() => {
+    let cancel = () => {};
+    const tick = () => {
+      setNow(clock.monotonic());
+      cancel = clock.after(1000, tick);
+    };
+    tick();
+    return () => cancel();
+  }, [clock]);
+  return Math.max(0, now - since);
+}
+
 function useTimeLeft(deadline: number, clock: Clock): number {
   const [now, setNow] = useState(() => clock.monotonic());
   useEffect(() => {

@@ -4,17 +4,21 @@ import { useWords } from '../words/words.ts';
 
 interface DecisionButtonsProps {
   readonly isBlocked: boolean;
-  readonly needsPreview: boolean;
+  /** Why it cannot be approved yet: its preview, or the outcome of its trial, is being made. */
+  readonly waitsFor: 'preview' | 'trial' | null;
+  readonly approveLabel: string;
   /** The preview does not match its digest: the call can only be rejected (AP-8). */
   readonly isUnfit: boolean;
   readonly isSending: boolean;
   onApprove(): void;
+  /** Left out if the call cannot be tried first. */
+  readonly onTry?: (() => void) | undefined;
   onOpen(form: 'reject' | 'edit' | 'widen'): void;
 }
 
 /** The buttons to approve, or to open a form: reject, approve more, edit. */
 export function DecisionButtons(props: DecisionButtonsProps) {
-  const { isBlocked, needsPreview, isUnfit, isSending, onApprove, onOpen } = props;
+  const { isBlocked, waitsFor, approveLabel, isUnfit, isSending, onApprove, onTry, onOpen } = props;
   const { approval } = useWords();
   const why = useId();
   const secondary = { look: 'quiet', disabled: isBlocked || isUnfit };
@@ -23,16 +27,21 @@ export function DecisionButtons(props: DecisionButtonsProps) {
       <div className="buttons">
         <Button
           look="primary"
-          disabled={isBlocked || needsPreview || isUnfit}
-          aria-describedby={needsPreview ? why : undefined}
+          disabled={isBlocked || waitsFor !== null || isUnfit}
+          aria-describedby={waitsFor ? why : undefined}
           aria-keyshortcuts="y"
           onClick={onApprove}
         >
-          {approval.approve} <kbd>y</kbd>
+          {approveLabel} <kbd>y</kbd>
         </Button>
         <Button disabled={isBlocked} aria-keyshortcuts="n" onClick={() => onOpen('reject')}>
           {approval.reject} <kbd>n</kbd>
         </Button>
+        {onTry && (
+          <Button disabled={isBlocked || isUnfit} aria-keyshortcuts="t" onClick={onTry}>
+            {approval.tryFirst} <kbd>t</kbd>
+          </Button>
+        )}
         <span className="buttons-gap" />
         <Button {...secondary} aria-keyshortcuts="a" onClick={() => onOpen('widen')}>
           {approval.wider} <kbd>a</kbd>
@@ -41,9 +50,9 @@ export function DecisionButtons(props: DecisionButtonsProps) {
           {approval.edit} <kbd>e</kbd>
         </Button>
       </div>
-      {needsPreview && (
+      {waitsFor && (
         <p id={why} className="muted">
-          {approval.previewNeeded}
+          {waitsFor === 'trial' ? approval.tryingNeeded : approval.previewNeeded}
         </p>
       )}
       {isSending && (

@@ -13,8 +13,8 @@ type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 /** The files that would change, each with its diff, and a switch between one column and two. */
 export function FileDiffs({ files }: { readonly files: readonly FileDiff[] }) {
   const { preview: names } = useWords();
-  const [chosen, setLayout] = usePreference('diffLayout');
-  const layout = useIsNarrow() ? 'unified' : chosen;
+  const [, setLayout] = usePreference('diffLayout');
+  const layout = useDiffLayout();
   const layouts: readonly DiffLayout[] = ['unified', 'split'];
   return (
     <div className="preview">
@@ -31,6 +31,12 @@ export function FileDiffs({ files }: { readonly files: readonly FileDiff[] }) {
       ))}
     </div>
   );
+}
+
+/** One column or two, as the person chose; one where there is no room. */
+export function useDiffLayout(): DiffLayout {
+  const [chosen] = usePreference('diffLayout');
+  return useIsNarrow() ? 'unified' : chosen;
 }
 
 function FileDiffBlock({ file, layout }: { readonly file: FileDiff; readonly layout: DiffLayout }) {
@@ -56,24 +62,41 @@ interface LinesDiffProps {
 
 /** The diff of one file, below its name and the numbers of changed lines. */
 export function LinesDiff({ path, operation, lines, layout = 'unified', children }: LinesDiffProps) {
+  return (
+    <section className="file-diff" aria-label={path}>
+      <header className="file-head">
+        <FileHead path={path} operation={operation} lines={lines} />
+      </header>
+      {children}
+      <DiffBody path={path} lines={lines} layout={layout} />
+    </section>
+  );
+}
+
+/** The name of a changed file, what happens to it, and the numbers of changed lines. */
+export function FileHead({ path, operation, lines }: Pick<LinesDiffProps, 'path' | 'operation' | 'lines'>) {
   const { preview: names } = useWords();
   const { added, removed } = useMemo(() => countChanges(lines), [lines]);
   const operations: Readonly<Record<string, string>> = names.operation;
   return (
-    <section className="file-diff" aria-label={path}>
-      <header className="file-head">
-        <Visible as="code" text={path} />
-        <span className="muted">{operations[operation] ?? operation}</span>
+    <>
+      <Visible as="code" text={path} />
+      <span className="muted operation">{operations[operation] ?? operation}</span>
+      {lines.length > 0 && (
         <span className="counts">
           <span className="count-added">+{added}</span> <span className="count-removed">−{removed}</span>
         </span>
-      </header>
-      {children}
-      {lines.length === 0 ? (
-        <p className="muted">{names.sameContent}</p>
-      ) : (
-        <DiffLines lines={lines} path={path} layout={layout} />
       )}
-    </section>
+    </>
   );
+}
+
+interface DiffBodyProps extends Pick<LinesDiffProps, 'path' | 'lines'> {
+  readonly layout: DiffLayout;
+}
+
+export function DiffBody({ path, lines, layout }: DiffBodyProps) {
+  const { preview } = useWords();
+  if (lines.length === 0) return <p className="muted">{preview.sameContent}</p>;
+  return <DiffLines lines={lines} path={path} layout={layout} />;
 }

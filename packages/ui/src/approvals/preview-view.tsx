@@ -1,9 +1,10 @@
-import { factLines, type ViewLine } from '@countersign/approvals';
+import { factLines, trialLines, trialOf, type ViewLine } from '@countersign/approvals';
 import type { Preview } from '@countersign/protocol';
 import { CodeBlock } from '../text/code-block.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { FileDiffs } from './file-diffs.tsx';
+import { TrialEffects } from './trial-effects.tsx';
 
 interface PreviewViewProps {
   readonly preview: Preview;
@@ -17,14 +18,16 @@ interface PreviewViewProps {
 export function PreviewView({ preview, isShellLineShown = false, isNetworkShown = false }: PreviewViewProps) {
   const words = useWords();
   const labels = isNetworkShown ? { ...words.preview, network: undefined } : words.preview;
-  const all = factLines(preview, labels, words.said);
+  const all = [...factLines(preview, labels, words.said), ...trialLines(preview, labels, words.said)];
   const lines = isShellLineShown ? all.filter(({ label }) => label !== words.preview.runs) : all;
+  const trial = trialOf({ preview });
   return (
     <div className="preview">
       {groupsOf(lines).map((group, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one preview are drawn once
         <Group key={index} lines={group} />
       ))}
+      {trial && <TrialEffects trial={trial} />}
       {'files' in preview && preview.files.length > 0 && <FileDiffs files={preview.files} />}
     </div>
   );

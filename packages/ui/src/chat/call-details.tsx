@@ -5,6 +5,7 @@ import { LinesDiff } from '../approvals/file-diffs.tsx';
 import { PreviewView } from '../approvals/preview-view.tsx';
 import { links } from '../frame/links.ts';
 import { RunAgain } from '../history/run-again.tsx';
+import { UndoButton } from '../history/undo-button.tsx';
 import type { ChatCall } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
@@ -60,6 +61,9 @@ export function CallDetails({ call, view: known }: CallDetailsProps) {
       )}
       {!view && output !== '' && <TerminalView output={output} />}
       <div className="call-actions">
+        {view?.kind === 'terminal' && view.landing?.isUndoable && !call.isUndone && (
+          <UndoButton execution={{ tool_id: toolId, undoable: true, undone_at: null }} />
+        )}
         {isFinal(status) && <RunAgain toolId={toolId} />}
         <a href={links.call(toolId)}>{words.call.openDetail}</a>
         <details className="raw">

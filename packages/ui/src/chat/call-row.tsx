@@ -17,6 +17,7 @@ import { type ChatCall, type ChatMessage, callOf, isAtWork, isToldByNote } from 
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { useExecution } from '../queries/executions.ts';
+import { LandingNotes } from '../results/result-view.tsx';
 import { TerminalView } from '../results/terminal-view.tsx';
 import { duration } from '../text/duration.ts';
 import { StatusMark } from '../text/status-mark.tsx';
@@ -170,6 +171,7 @@ function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
       )}
       {decision && <SaidToAgent {...decision} />}
       {!isOpen && tail !== '' && <TerminalView output={tail} />}
+      {!isOpen && view?.kind === 'terminal' && view.landing && <LandingNotes landing={view.landing} />}
       {isOpen && <CallDetails call={call} view={view} />}
     </>
   );

@@ -666,6 +666,34 @@ describe('a tool call', () => {
       expect(transcript().querySelector('pre')?.textContent).toMatch(/^line 0\n/);
     });
 
+    it('[RN-12] a command says how many files it changed and what did not land; unfolded it can be undone', async () => {
+      const landed = {
+        success: true,
+        stdout: 'made\n',
+        stderr: '',
+        exit_code: 0,
+        execution_time: 1,
+        changed_files: [{ path: 'src/a.ts', operation: 'modified' }],
+        withheld: [{ path: '.git/hooks/pre-commit' }],
+        conflicts: [{ path: 'b.ts' }],
+        undoable: true,
+      };
+      const { server } = await open([ended({ exit_code: 0 })], [hello, asking, told(landed)]);
+      const text = () => transcript().textContent ?? '';
+      expect(text()).toContain('1 line, 1 file changed');
+      expect(text()).toContain(
+        'Withheld and kept aside, because it would run code later: .git/hooks/pre-commit',
+      );
+      expect(text()).toContain('b.ts');
+      expect(text()).not.toContain('src/a.ts');
+      await userEvent.click(screen.getByRole('button', { name: /^Ran / }));
+      await settle();
+      expect(text()).toContain('src/a.ts');
+      await userEvent.click(screen.getByRole('button', { name: 'Undo this change' }));
+      await settle();
+      expect(server.bodiesOf('undoExecution')).toEqual([{ force: false }]);
+    });
+
     it('a rejection is there', async () => {
       await open([ended({ status: 'rejected', approved_by: null, exit_code: undefined })], [hello, asking]);
       expect(transcript().querySelector('.call-facts')?.textContent).toBe('RejectedYou rejected this');

@@ -75,6 +75,7 @@ function ShortcutsHelp({ onClose }: { onClose(): void }) {
         ['n', shortcuts.reject],
         ['a', shortcuts.wider],
         ['e', shortcuts.edit],
+        ['t', shortcuts.tryFirst],
         ['Esc', shortcuts.back],
       ],
     ],

@@ -6,6 +6,8 @@ import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
+type UndoableCall = Pick<Execution, 'tool_id' | 'undoable' | 'undone_at'>;
+
 type Undo =
   | { readonly step: 'idle' }
   | { readonly step: 'asked'; readonly undoId: string }
@@ -15,7 +17,7 @@ type Undo =
 type Answer = EventPayload<'tool.result'>;
 
 /** Asks the runner to undo a call, and shows the result. */
-export function UndoButton({ execution }: { readonly execution: Execution }) {
+export function UndoButton({ execution }: { readonly execution: UndoableCall }) {
   const { history, said } = useWords();
   const live = useLive();
   const { tool_id } = execution;

@@ -1,4 +1,10 @@
-import { type MatchedFile, resultText, type ResultView as View } from '@countersign/approvals';
+import {
+  type Landing,
+  landingNotes,
+  type MatchedFile,
+  resultText,
+  type ResultView as View,
+} from '@countersign/approvals';
 import type { ReactNode } from 'react';
 import { LinesDiff } from '../approvals/file-diffs.tsx';
 import { byteSize } from '../text/duration.ts';
@@ -24,8 +30,21 @@ export function ResultView({ view, sought, onWhole }: ResultViewProps) {
   const { call, calls } = useWords();
   switch (view.kind) {
     case 'terminal':
-      if (view.output === '') return <p className="muted">{call.noOutput}</p>;
-      return <TerminalView output={view.output} onWhole={onWhole} />;
+      return (
+        <>
+          {view.output === '' ? (
+            <p className="muted">{call.noOutput}</p>
+          ) : (
+            <TerminalView output={view.output} onWhole={onWhole} />
+          )}
+          {view.landing && (
+            <>
+              <Changed files={view.landing.files} />
+              <LandingNotes landing={view.landing} />
+            </>
+          )}
+        </>
+      );
     case 'text':
       return <CodeView text={view.text} path={view.path} firstLine={view.firstLine} />;
     case 'picture':
@@ -77,7 +96,7 @@ export function ResultView({ view, sought, onWhole }: ResultViewProps) {
     case 'locations':
       return <Matches files={linesByFile(view.locations)} sought={undefined} />;
     case 'changed':
-      return <Changed view={view} />;
+      return <Changed files={view.files} />;
     case 'facts':
       return <JsonView value={resultText(view, calls)} />;
     case 'json':
@@ -225,7 +244,15 @@ function Diagnostics({ view: { diagnostics } }: { readonly view: Of<'diagnostics
   );
 }
 
-function Changed({ view: { files } }: { readonly view: Of<'changed'> }) {
+/** What of a command's changes did not land, and why. */
+export function LandingNotes({ landing }: { readonly landing: Landing }) {
+  const { calls, said } = useWords();
+  return landingNotes(landing, calls, said).map((note) => (
+    <Visible key={note} as="p" className="caution" text={note} />
+  ));
+}
+
+function Changed({ files }: Pick<Of<'changed'>, 'files'>) {
   const { preview } = useWords();
   const operations: Readonly<Record<string, string>> = preview.operation;
   return (

@@ -11,6 +11,11 @@ export const englishApproval = {
   reject: 'Reject',
   wider: 'Approve more…',
   edit: 'Edit first',
+  tryFirst: 'Try it first',
+  /** Approves a tried call whose changes are shown: they are made without running it again. */
+  approveChanges: 'Approve changes',
+  trying: 'Trying it without network; nothing in your project changes yet…',
+  tryingNeeded: 'It can be approved once the trial has ended.',
   openDiff: 'Open diff',
   confirmTitle: 'This is a high-risk call. Look at it once more.',
   confirm: 'Yes, approve this high-risk call',

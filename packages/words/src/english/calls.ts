@@ -102,6 +102,15 @@ export const englishCalls = {
   },
   /** The last line of a result that was cut. */
   more: '… there is more',
+  /** What became of the changes of a command, beside the files that it changed. */
+  landing: {
+    withheld: (paths: string) => `Withheld and kept aside, because it would run code later: ${paths}`,
+    conflicts: (paths: string) =>
+      `Not replaced, because somebody else changed it meanwhile; the command's version is kept aside: ${paths}`,
+    incomplete: (why: string) => `Not everything is listed: ${why}`,
+    notUndoable: (why: string) => `Cannot be undone: ${why}`,
+    andMore: (paths: string, n: number) => `${paths} and ${n} more`,
+  },
   outcome: {
     lines: (n: number) => count(n, 'line', 'lines'),
     noOutput: 'no output',
@@ -113,6 +122,7 @@ export const englishCalls = {
       `${count(n, 'match', 'matches')} in ${count(files, 'file', 'files')}`,
     noMatches: 'no match',
     files: (n: number) => count(n, 'file', 'files'),
+    changed: (n: number) => count(n, 'file changed', 'files changed'),
     clean: 'nothing changed',
     commits: (n: number) => count(n, 'commit', 'commits'),
     branches: (n: number) => count(n, 'branch', 'branches'),

@@ -12,7 +12,8 @@ export const englishCommands = {
       `Pair editors on this machine with ${server}? For a year, in all of your projects there, a program that has the pairing may, in your name:
   - read your conversations, calls and their results, what waits for you, your grants and your policy
   - approve and reject, HIGH risk too; grant a session; "always" saves a rule in your policy
-  - write to the agent and stop it, cancel calls, undo what file tools changed, revoke grants
+  - have a command tried first: it then runs without network, and no file of the project changes
+  - write to the agent and stop it, cancel calls, undo what calls changed, revoke grants
   - rename conversations and switch their mode: ask, accept edits, read only
   - rewind, branch and delete conversations
 It may not call tools by itself, make projects or tokens, or change your policy in any other way.

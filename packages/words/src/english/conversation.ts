@@ -57,7 +57,7 @@ export const englishConversation = {
     title: 'Rewind to before this message?',
     messages: 'This message and all that follow leave the conversation; the agent no longer reads them.',
     files: 'These files are put back as they were:',
-    noFiles: 'No file tool changed a file since.',
+    noFiles: 'No file was changed since.',
     kept: 'This stays, because it cannot be undone:',
     noRunner: 'No runner is connected, so files cannot be put back now.',
     withFiles: 'Rewind and put files back',

@@ -57,6 +57,7 @@ export const englishPage = {
     reject: 'Reject, with a reason if you like',
     wider: 'Approve for more than this one',
     edit: 'Edit the parameters first',
+    tryFirst: 'Try a command first: see what it would change',
     next: 'Next waiting approval',
     previous: 'Previous waiting approval',
     compose: 'Write a message',

@@ -97,6 +97,14 @@ export const russianCalls: typeof englishCalls = {
     type_changed: 'другой тип',
   },
   more: '… это не всё',
+  landing: {
+    withheld: (paths) => `Удержано и отложено, потому что позже выполнило бы код: ${paths}`,
+    conflicts: (paths) =>
+      `Не заменено, потому что тем временем это изменил кто-то ещё; вариант команды отложен: ${paths}`,
+    incomplete: (why) => `Перечислено не всё: ${why}`,
+    notUndoable: (why) => `Отменить нельзя: ${why}`,
+    andMore: (paths, n) => `${paths} и ещё ${n}`,
+  },
   outcome: {
     lines: (n) => count(n, 'строка', 'строки', 'строк'),
     noOutput: 'вывода нет',
@@ -108,6 +116,7 @@ export const russianCalls: typeof englishCalls = {
       `${count(n, 'совпадение', 'совпадения', 'совпадений')} в ${count(files, 'файле', 'файлах', 'файлах')}`,
     noMatches: 'совпадений нет',
     files: (n) => count(n, 'файл', 'файла', 'файлов'),
+    changed: (n) => `изменено файлов: ${n}`,
     clean: 'изменений нет',
     commits: (n) => count(n, 'коммит', 'коммита', 'коммитов'),
     branches: (n) => count(n, 'ветка', 'ветки', 'веток'),

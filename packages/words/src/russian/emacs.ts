@@ -138,6 +138,61 @@ export const russianEmacs = {
   yes: 'да',
   no: 'нет',
   'It cannot be undone.': 'Отменить нельзя.',
+  'It can be undone.': 'Можно отменить.',
+  'try it first': 'сначала попробовать',
+  'approve these changes': 'одобрить эти изменения',
+  'Trying …': 'Пробуется …',
+  'It can be approved once the trial has ended': 'Одобрить можно, когда проба закончится',
+  '  ·  trying, %d s': '  ·  пробуется, %d с',
+  'It is being tried beside the project, without network …': 'Пробуется в стороне от проекта, без сети …',
+  Tried: 'Проба',
+  Output: 'Вывод',
+  '  Ended': '  Итог',
+  '  Changes': '  Изменит',
+  '  Withheld': '  Удержано',
+  '  Left out': '  Не вошло',
+  '  Hosts': '  Хосты',
+  'It could not be tried: %s.  If you approve it, it runs as without a trial.':
+    'Попробовать не удалось: %s.  Если одобрить, выполнится как без пробы.',
+  'exit %s, after %s s': 'код %s, за %s с',
+  'stopped after %s s: it took too long': 'остановлено через %s с: слишком долго',
+  'stopped after %s s: it wrote too much': 'остановлено через %s с: слишком много записано',
+  'ended by a signal after %s s': 'завершено сигналом через %s с',
+  nothing: 'ничего',
+  'deleted: %d': 'удалено: %d',
+  'changed: %d': 'изменено: %d',
+  'new: %d': 'новых: %d',
+  'permissions: %d': 'права: %d',
+  'The project is as it was.  Approving makes exactly these changes, without running it again.':
+    'Проект пока прежний.  Если одобрить, будут сделаны именно эти изменения; второй раз команда не запускается.',
+  'Approving gives this output to the agent, without running it again.':
+    'Если одобрить, агент получит этот вывод; второй раз команда не запускается.',
+  'What it would change is not known.  If you approve it, it runs as without a trial.':
+    'Что она изменит, неизвестно.  Если одобрить, команда выполнится как без пробы.',
+  "git's own data: %d": 'собственные данные git: %d',
+  '%s\nwould run something later, so it stays out if you approve':
+    '%s\nпозже запустило бы что-то, поэтому и при одобрении в проект не попадёт',
+  '%s\npipes, sockets and devices stay out': '%s\nканалы, сокеты и устройства в проект не попадут',
+  '%s\na trial has no network, so it reached none of them':
+    '%s\nу пробы нет сети, поэтому ни один не достигнут',
+  'The diff was cut for its size: there is more than is shown here.':
+    'Сравнение обрезано по размеру: здесь показано не всё.',
+  '%d diffs are not shown here; d shows all': 'Сравнений здесь не показано: %d; d показывает все',
+  'and %d more files in the deleted folders': 'и ещё файлов в удалённых папках: %d',
+  'and %d more files, too many to be listed': 'и ещё файлов: %d, слишком много для списка',
+  'and %d more': 'и ещё %d',
+  'other permissions': 'другие права',
+  ', binary or large': ', двоичный или большой',
+  '… %d characters before this are not shown': '… перед этим не показано знаков: %d',
+  'The list is not complete: %s': 'Список не полон: %s',
+  'Left out of the project, because it would run something later: %s':
+    'Не попало в проект, потому что позже запустило бы что-то: %s',
+  'Left out of the project, because it was changed meanwhile: %s':
+    'Не попало в проект, потому что тем временем изменилось: %s',
+  'What was left out is kept aside by the runner.': 'То, что не попало, исполнитель хранит в стороне.',
+  'It cannot be undone: %s': 'Отменить нельзя: %s',
+  'files changed: %d': 'изменено файлов: %d',
+  'left out: %d': 'не попало в проект: %d',
   '⟨known only when it runs⟩': '⟨известно только при запуске⟩',
   '  Fetches from': '  Заберёт из',
   '  Repository': '  Репозиторий',
@@ -228,11 +283,12 @@ export const russianEmacs = {
     'Ваш токен ушёл бы на http://%s без шифрования; нужен https',
   "The certificate of %s was not accepted, and nothing was sent.  If it is yours, add the one that signed it to `gnutls-trustfiles'":
     "Сертификат %s не принят, и ничего не отправлено.  Если он ваш, добавьте подписавший его в `gnutls-trustfiles'",
-  'y  approve this one; a HIGH one asks a second time\nn  reject; you may tell the agent what to do instead\na  approve more than this one: its tool, its class, the session, always\n   (C-u a covers HIGH calls too)\ne  change the parameters, then approve\nd  show the change in diff-mode, and approve some of its hunks\nl  list what waits · N  go to the next · g  fetch it again · q  leave\n\nA key counts once the card has been in sight for half a second.\nNothing is decided by time or by leaving.': `y  одобрить этот вызов; при высоком риске спросит ещё раз
+  'y  approve this one; a HIGH one asks a second time\nn  reject; you may tell the agent what to do instead\na  approve more than this one: its tool, its class, the session, always\n   (C-u a covers HIGH calls too)\ne  change the parameters, then approve\nt  try a command first, beside the project, and see what it would change\nd  show the change in diff-mode, and approve some of its hunks\nl  list what waits · N  go to the next · g  fetch it again · q  leave\n\nA key counts once the card has been in sight for half a second.\nNothing is decided by time or by leaving.': `y  одобрить этот вызов; при высоком риске спросит ещё раз
 n  отклонить; можно сказать агенту, что сделать вместо этого
 a  одобрить больше: инструмент, класс, беседу, всегда
    (C-u a охватывает и вызовы с высоким риском)
 e  изменить параметры, затем одобрить
+t  сначала попробовать команду в стороне от проекта и увидеть, что она изменит
 d  показать изменение в diff-mode и одобрить его части
 l  список ждущих · N  следующий · g  получить заново · q  закрыть
 
