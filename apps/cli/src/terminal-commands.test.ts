@@ -592,10 +592,10 @@ describe('chat', () => {
       body: { session_id, content: '/run node waits.js' },
     });
     await screen.shows('1 call waits for you');
-    await screen.shows('Cannot be undone'); // the preview is there
     screen.type('/read_file path=not-there.md');
     screen.send('\r');
     await screen.shows('queued: /read_file path=not-there.md');
+    await screen.shows('Cannot be undone'); // the card is drawn now, with its preview
     await press(screen, 'y');
     await screen.shows('Running node waits.js');
     await release();
