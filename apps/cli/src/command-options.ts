@@ -72,10 +72,18 @@ export const commandOptions = {
   'sign-out': { ...common, server: text },
   tokens: { ...common, server: text, workspace: text, project: text, days: textOr('90'), all: flag },
   tools: { ...common, workspace: text, digest: text, in: text, add: flag },
+  try: {
+    ...common,
+    land: flag,
+    timeout: textOr('30'),
+    'max-mib': textOr('1024'),
+    'max-files': textOr('100000'),
+  },
   undo: {
     ...common,
     server: text,
     run: text,
+    last: flag,
     force: flag,
     offline: flag,
     workspace: text,

@@ -14,7 +14,8 @@ export async function main(
   env: CommandContext['env'] = process.env,
 ): Promise<number> {
   const [command, ...rest] = argv;
-  const terminal = command === undefined || argv.some(isHelpWord) ? withFittingHelp(given) : given;
+  const ours = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined);
+  const terminal = command === undefined || ours.some(isHelpWord) ? withFittingHelp(given) : given;
   const words: CommandContext['words'] = (asked) => {
     if (asked !== undefined && !isSupportedLanguage(asked)) {
       const problem = wordsFor(env).noLanguage(asked);
@@ -62,6 +63,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   'sign-out': async () => (await import('./sign-in/sign-in-command.ts')).signOutCommand,
   tokens: async () => (await import('./tokens/tokens-command.ts')).tokensCommand,
   tools: async () => (await import('./tools/tools-command.ts')).toolsCommand,
+  try: async () => (await import('./try/try-command.ts')).tryCommand,
   undo: async () => (await import('./undo-command.ts')).undoCommand,
   up: async () => (await import('./up-command.ts')).upCommand,
 };

@@ -1,7 +1,7 @@
 import { callTitle } from '@countersign/approvals';
 import { ApiError } from '@countersign/client';
-import { CountersignError, type Execution } from '@countersign/protocol';
-import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
+import type { Execution } from '@countersign/protocol';
+import { personsFolders, type UndoneCall, undoHere, workspaceAt } from '@countersign/tool-runner';
 import { type CommandContext, numberOption, usageOf } from './command-context.ts';
 import { helpText, readOptions } from './command-options.ts';
 import { visible } from './screen/paragraph.ts';
@@ -12,27 +12,26 @@ import type { Words } from './words.ts';
 
 const usage = usageOf('undo');
 
-/** `countersign undo TOOL_ID | --run RUN_ID` (RN-3). */
+/** `countersign undo TOOL_ID | --last | --run RUN_ID` (RN-3, RN-12). */
 export async function undoCommand(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values, positionals } = readOptions('undo', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
   if (values.help) return terminal.write(helpText('undo', words)).then(() => 0);
-  const { run, force } = values;
+  const { run, force, last } = values;
   const [toolId, unexpected] = positionals;
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
-  if ((toolId === undefined) === (run === undefined) || (values.offline && toolId === undefined)) {
-    throw usage(words.undo.which);
-  }
+  const named = [toolId, run, last || undefined].filter((what) => what !== undefined);
+  if (named.length !== 1 || (values.offline && run !== undefined)) throw usage(words.undo.which);
   const seconds = numberOption('timeout', values.timeout, { min: 1, max: 3600 }, words, usage);
   const tell = (outcome: UndoOutcome, what: string) =>
     report(outcome, what, { json: values.json, force, words, context });
 
   const offline = async () => {
-    const outcome = await undoOffline(toolId ?? '', { folder: values.workspace, force, env });
-    return (await tell(outcome, toolId ?? '')) ? 0 : 1;
+    const { outcome, call } = await undoOffline(toolId, { folder: values.workspace, force, env });
+    return (await tell(outcome, call ? lastTitle(call, words) : (toolId ?? '--last'))) ? 0 : 1;
   };
-  if (values.offline) return offline();
+  if (values.offline || last) return offline();
   const { client } = serverAccess(values.server, words, env);
   let calls: Execution[];
   try {
@@ -60,38 +59,25 @@ export async function undoCommand(argv: readonly string[], context: CommandConte
   return isAllDone ? 0 : 1;
 }
 
-/** Undoes from the journal, as the runner would. The outcome is sent when a runner connects again. */
+/** Undoes from the journal: by the runner that has the workspace, else here. Without `tool_id`, the newest call. */
 async function undoOffline(
-  tool_id: string,
+  tool_id: string | undefined,
   about: { folder: string | undefined; force: boolean; env: CommandContext['env'] },
-): Promise<UndoOutcome> {
+): Promise<{ outcome: UndoOutcome; call: UndoneCall | undefined }> {
   const folders = personsFolders(about.env);
   const workspace = workspaceAt(workspaceRoot(about.folder), { folders });
-  const runner = new WorkspaceRunner({
-    runnerId: 'offline',
-    workspace,
-    configFolder: folders.config,
-    api: noServer,
-    dialogProvider: undefined,
-    logger: { debug() {}, info() {}, error() {} },
-    program: 'countersign undo',
-  });
-  try {
-    const { status, error, undo_id } = await runner.handler.undoCalls([tool_id], { force: about.force });
-    return { tool_id, undo_id: undo_id ?? null, status, error: error ?? null };
-  } finally {
-    await runner.dispose();
-  }
+  const place = { workspace, configFolder: folders.config, program: 'countersign undo' };
+  const toolIds = tool_id === undefined ? undefined : [tool_id];
+  const { report, call } = await undoHere(place, { toolIds, force: about.force });
+  const { status, error, undo_id } = report;
+  const undone = tool_id ?? call?.toolId ?? '';
+  return { outcome: { tool_id: undone, undo_id: undo_id ?? null, status, error: error ?? null }, call };
 }
 
-const unreachable = async (): Promise<never> => {
-  throw new CountersignError('UNAVAILABLE', { problem: 'this undo is made without a server' });
-};
-const noServer: RunnerApi = {
-  approveToolExecution: unreachable,
-  rejectToolExecution: unreachable,
-  sendToolResult: unreachable,
-};
+const lastTitle = ({ tool, command, paths, count }: UndoneCall, { undo }: Words): string =>
+  command === undefined
+    ? undo.last(tool, visible(paths.join(', ')), count - paths.length)
+    : `countersign try -- ${visible(command)}`;
 
 /** Prints the outcome. Returns whether the call was undone. */
 async function report(

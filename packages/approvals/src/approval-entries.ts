@@ -161,7 +161,7 @@ function updatedEntry(
 ): ApprovalEntry {
   if (data.revision < entry.approval.revision) return entry; // a REST response has brought a newer revision
   const { timestamp: _, omitted, ...changed } = data;
-  const { omitted: _before, unfit: _unfit, ...approval } = entry.approval;
+  const { omitted: _before, unfit: _unfit, trying: _trying, ...approval } = entry.approval;
   return {
     ...entry,
     approval: checkedCard({ ...approval, ...changed, ...(omitted && { omitted }) }),

@@ -55,7 +55,7 @@ export {
   type ViewLine,
 } from './preview-lines.ts';
 export { callSummary, reasonText, scopeLabel, shownOperand, titleOf } from './request-sentences.ts';
-export { plainText, resultLines, resultText } from './result-lines.ts';
+export { plainText, resultLines, resultText, sizeText } from './result-lines.ts';
 export { type FileLines, type MatchedFile, type ResultView, resultView } from './result-view.ts';
 export { type ReadShellPart, readShellLine, shellParts } from './shell-parts.ts';
 export { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';

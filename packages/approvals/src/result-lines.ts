@@ -173,7 +173,8 @@ const letters: Readonly<Record<NonNullable<GitState>, string>> = {
 const operationOf = (operation: string, { operations }: CallWords): string =>
   operations[operation as keyof typeof operations] ?? operation;
 
-const sizeText = (bytes: number): string => {
+/** `812 B`, `1.2 kB`, `34 MB`. */
+export const sizeText = (bytes: number): string => {
   if (bytes < 1000) return `${bytes} B`;
   const [value, unit] = bytes < 1_000_000 ? [bytes / 1000, 'kB'] : [bytes / 1_000_000, 'MB'];
   return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;

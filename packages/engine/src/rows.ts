@@ -271,6 +271,8 @@ export const columnsOf = {
     digest_base: orNull(text),
     /** The runner that previewed it. It gets the call if it is connected at the approval (EX-6). */
     previewed_by: orNull(text),
+    /** The runner that tries the call now, and its `instance` (RN-13). `wanted`: as soon as its preview is there. Null: nobody. */
+    trial: orNull(json<'wanted' | { readonly runner_id: string; readonly instance: string | null }>()),
     context: json<CallContext>(),
     /** How often the person was asked again because something changed after the approval (AP-8). */
     stale_count: integer,

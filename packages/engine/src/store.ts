@@ -124,6 +124,8 @@ export interface Reading {
   allowedExecutions(): Unit<readonly ExecutionRow[]>;
   /** Oldest first. There may be thousands, so this reads only ids; read the rows in pieces. */
   pendingApprovals(userId: string): Unit<readonly Pick<ApprovalRow, 'id' | 'tool_id'>[]>;
+  /** Pending approvals whose call is being tried, or shall be. */
+  pendingTrials(userId: string): Unit<readonly Pick<ApprovalRow, 'id'>[]>;
   /**
    * Those of these approvals that are pending, with the payload of their call. Takes at most `approvalsAtOnce` ids. A preview
    * that is larger than `largestShown` is not read and null.

@@ -44,6 +44,7 @@ const eventMeanings: Readonly<Record<EventName, string>> = {
   'tool.result': 'A call has ended.',
   'tool.cancel': 'The runner should stop this call.',
   'tool.undo': 'The runner should restore what these calls changed.',
+  'tool.try': 'The runner should try this call in a layer, before anybody decides.',
   'file.changed': 'A call changed a file; editors reload it.',
   'agent.state': 'What the agent is doing.',
   'message.created': 'A message was added to a conversation.',

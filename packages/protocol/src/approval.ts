@@ -46,6 +46,12 @@ export const approvalSchema = z.object({
     .describe(
       'The runner that made the preview; null before that. /my/runners says whether it is connected.',
     ),
+  trying: z
+    .boolean()
+    .optional()
+    .describe(
+      'True while the runner tries the call (RN-13): the preview with its outcome, and another digest, follow.',
+    ),
   preview: previewSchema.nullable().describe('Null until the runner has computed it.'),
   digest: digestSchema.nullable().describe('Identifies what is displayed; send it back when approving.'),
   digest_base: digestSchema

@@ -248,6 +248,21 @@ export const errorCodes = {
     'person',
     'The digest is not that of the preview. Update Countersign on the machine that executes, then call again.',
   ),
+  NOT_TRYABLE: define(
+    409,
+    'none',
+    'This call cannot be tried first: {problem}. Decide on it as it is shown.',
+  ),
+  TRIAL_RUNNING: define(
+    409,
+    'repeat',
+    'This call is being tried already. What it did is shown as soon as it has ended.',
+  ),
+  TRIAL_NOT_ASKED: define(
+    409,
+    'none',
+    'Nobody asked for a trial of this call now, so its outcome is not shown.',
+  ),
   RISK_ROSE: define(
     409,
     'change',

@@ -5,7 +5,7 @@ import { eventNames, eventSchemas, maxEventBytes, parseEvent } from './events.ts
 /** The required fields of each event; after the bar, its optional fields. */
 const pinned = {
   'tool.approval_request':
-    'approval_id tool_id tool_call_id project_id session_id agent tool_name description tool_params risk_level reasons network revision timeout_seconds remaining_ms expires_at runner_id preview digest digest_base offered_scopes context timestamp | asked_before omitted path_rules',
+    'approval_id tool_id tool_call_id project_id session_id agent tool_name description tool_params risk_level reasons network revision timeout_seconds remaining_ms expires_at runner_id preview digest digest_base offered_scopes context timestamp | asked_before trying omitted path_rules',
   'tool.execution_signal':
     'tool_id project_id session_id tool_call_id tool_name tool_params risk_level network attempt runner_id approved_by approval_id grant_id grant rule digest timestamp | run_id further_grants further_rules path_rules omitted',
   'tool.result_ack': 'tool_id status timestamp | attempt error audit_head',
@@ -16,6 +16,7 @@ const pinned = {
     'tool_id project_id session_id tool_call_id tool_name status result error execution_time_ms late timestamp | exit_code not_started undo_id omitted',
   'tool.cancel': 'tool_id project_id session_id reason timestamp',
   'tool.undo': 'tool_id project_id session_id undo_id runner_id force timestamp | tool_ids',
+  'tool.try': 'tool_id project_id session_id approval_id revision runner_id timestamp',
   'file.changed': 'tool_id project_id session_id path operation timestamp',
   'agent.state': 'project_id session_id run_id state timestamp',
   'message.created':
@@ -25,7 +26,7 @@ const pinned = {
   'session.changed': 'session timestamp | deleted',
   'session.rewound': 'project_id session_id message_id messages timestamp',
   'approval.updated':
-    'approval_id tool_id project_id session_id revision description tool_params risk_level reasons network timeout_seconds remaining_ms expires_at runner_id preview digest digest_base offered_scopes timestamp | omitted path_rules',
+    'approval_id tool_id project_id session_id revision description tool_params risk_level reasons network timeout_seconds remaining_ms expires_at runner_id preview digest digest_base offered_scopes timestamp | trying omitted path_rules',
   'approval.resolved':
     'approval_id tool_id project_id session_id status approved_by grant_id device reason message timestamp | scope error',
   'runner.changed': 'project_id runner_id workspace state capabilities timestamp',

@@ -85,7 +85,7 @@ export {
   ruleWithoutExamples,
   withoutExamples,
 } from './policy-file.ts';
-export { mustShowParameters, type Preview, previewSchema } from './preview.ts';
+export { mustShowParameters, type Preview, previewSchema, type Trial, trialSchema } from './preview.ts';
 export { maxRefusalText } from './rest/decisions.ts';
 export { errorBodySchema } from './rest/error-body.ts';
 export type { CallDecision, Execution, LateResult } from './rest/executions.ts';

@@ -14,6 +14,51 @@ export const fileDiffSchema = z.object({
   unsaved: z.boolean().optional().describe("True when an editor's unsaved buffer is the base (RN-9)."),
 });
 
+/** One effect of a tried command. */
+const trialEffectSchema = z.object({
+  path: z.string().describe('Hidden characters are made visible.'),
+  change: z.enum(['created', 'modified', 'deleted', 'mode']).describe('mode: only the permissions.'),
+  size: z.int().nonnegative().optional().describe('Of a file, afterwards; of a deleted one, before.'),
+  diff: z
+    .string()
+    .optional()
+    .describe('Unified; hidden characters are made visible. Missing for folders, binary and large files.'),
+  truncated: z.boolean().optional().describe('True when the diff was cut for size.'),
+});
+
+/** What a command did when it was tried: run in a layer under the confinement of LOW, before anybody approved it (RN-13). */
+export const trialSchema = z.union([
+  z.object({
+    problem: z.string().describe('Why it could not be tried. Approving runs it as without a trial.'),
+  }),
+  z.object({
+    ended: z
+      .enum(['exit', 'signal', 'timeout', 'limit'])
+      .describe(
+        'Only what ended by itself (exit) has effects, and approving lands them without running again. Otherwise approving runs the command. limit: it wrote too much.',
+      ),
+    exit_code: z.int().nullable().describe('Null unless it ended by itself.'),
+    duration_ms: z.int().nonnegative(),
+    stdout: z.string().describe('The end of the output, hidden characters as they are.'),
+    stderr: z.string(),
+    files: z
+      .array(trialEffectSchema)
+      .describe('What approving would land, deletions first; at most 1,000. `counts` has all.'),
+    counts: z.object({
+      created: z.int().nonnegative(),
+      modified: z.int().nonnegative(),
+      deleted: z.int().nonnegative(),
+      mode: z.int().nonnegative(),
+    }),
+    withheld: z
+      .array(z.string())
+      .describe('Paths that would execute later (VA-3): approving does not land them.'),
+    left_out: z.array(z.string()).describe('Pipes, sockets and devices: they cannot land.'),
+    hosts: z.array(z.string()).describe('Hosts that it asked for; a trial reaches none.'),
+  }),
+]);
+export type Trial = z.infer<typeof trialSchema>;
+
 const commitLineSchema = z.object({ id: z.string(), subject: z.string(), author: z.string() });
 
 /** What a call will do, computed by the runner on the person's machine (AP-7). */
@@ -50,6 +95,7 @@ export const previewSchema = z.discriminatedUnion('kind', [
       .array(z.string())
       .optional()
       .describe('Repositories on this machine, outside the workspace, that its calls of git use as remotes.'),
+    trial: trialSchema.optional().describe('Set once somebody asked to try the call first (RN-13).'),
   }),
   z.object({
     kind: z.literal('commit'),

@@ -12,7 +12,6 @@ import { CountersignError, type CountersignEvent } from '@countersign/protocol';
 import {
   type ApprovalDialogProvider,
   type ApprovalRequest,
-  announcedCapabilities,
   editorWaitingFor,
   JournalHeld,
   RefusedByServer,
@@ -123,7 +122,7 @@ export class RunnerSession {
             runner: {
               id: this.runnerId,
               workspace: runner.workspace.root,
-              capabilities: announcedCapabilities,
+              capabilities: this.#runner.capabilities,
               instance: this.#instance,
             },
           }

@@ -442,6 +442,18 @@ export class DatabaseReading implements Reading {
     );
   }
 
+  pendingTrials(userId: string): Unit<readonly Pick<ApprovalRow, 'id'>[]> {
+    return this.query('approvals:trials', {}, { userId }, (db, slot) =>
+      db
+        .selectFrom('approvals')
+        .select('id')
+        .where('user_id', '=', slot.text('userId'))
+        .where('status', '=', sql.lit('pending' as const))
+        .where('trial', 'is not', null)
+        .orderBy('id'),
+    );
+  }
+
   *shownApprovals(ids: readonly string[]): Unit<readonly ShownApproval[]> {
     const approvals = yield* this.query<ApprovalRow>(
       'approvals:shown',

@@ -593,6 +593,11 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           approvalRow({ id: 'hers', deadline_at: 20, user_id: 'grace', session_id: 's2' }),
         );
         expect(await ids((tx) => tx.pendingApprovals('ada'))).toEqual(['late', 'soon']);
+        expect(await ids((tx) => tx.pendingTrials('ada'))).toEqual([]);
+        const trial = { runner_id: 'runner-1', instance: null };
+        await store.write((tx) => tx.update('approvals', 'soon', { trial }));
+        expect(await ids((tx) => tx.pendingTrials('ada'))).toEqual(['soon']);
+        expect((await read((tx) => tx.get('approvals', 'soon')))?.trial).toEqual(trial);
         expect(await read((tx) => tx.countPendingApprovals('session'))).toBe(2);
         expect(await read((tx) => tx.pendingInProject('ada', 'project'))).toEqual([
           { id: 'late', session_id: 'session', tool_name: 'write_file' },

@@ -198,6 +198,7 @@ export const approvalRow = (row: Partial<ApprovalRow> = {}): ApprovalRow => ({
   digest: null,
   digest_base: null,
   previewed_by: null,
+  trial: null,
   context: { message_id: null, run_id: null, step: null, excerpt: '' },
   stale_count: 0,
   decided_at: null,

@@ -39,6 +39,7 @@ import type {
   ToolModule,
   ToolServices,
 } from './tool-module.ts';
+import type { TriedCall } from './trial/trials.ts';
 
 /** The module of each tool in the catalogue. A tool without a module does not compile. */
 const modules: { readonly [N in BuiltInToolName]: ToolModule<N> } = {
@@ -98,6 +99,11 @@ export class BuiltInTools implements Executor {
   /** The same base without the preview, for a call that needs no card (AP-4). */
   async base(call: BuiltInToolCall, decision: PolicyDecision): Promise<string> {
     return (await this.#look(call, decision)).digest;
+  }
+
+  /** How to try a call in a layer; undefined for one that is not a command that we wait for. */
+  triedCallOf<N extends BuiltInToolName>(call: CallOf<N>, decision: PolicyDecision): TriedCall | undefined {
+    return modules[call.tool].triedCall?.(call, decision, this.#servicesFor(call.tool));
   }
 
   /** One text file before and after the call; undefined for other calls. Throws what `preview` throws. */
@@ -180,8 +186,9 @@ export function recoveredResult(tool: string, changes: readonly MadeChange[]): T
   return found && (modules[found.name].recover?.(changes) as ToolResult | undefined);
 }
 
-/** Capabilities that a runner announces when it opens its stream. */
+/** Capabilities that every runner announces when it opens its stream. */
 export const announcedCapabilities: readonly string[] = [
   ...new Set(catalogue.map(({ category }) => category)),
-  ...Object.values(runnerCapabilities),
+  runnerCapabilities.preview,
+  runnerCapabilities.pathRules,
 ];

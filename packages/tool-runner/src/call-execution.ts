@@ -14,7 +14,7 @@ import { permissionFor, readCeiling } from './call-permission.ts';
 import type { RunnerClock } from './clock.ts';
 import type { ExecutionHistory } from './execution-history.ts';
 import type { ExecutionQueue } from './execution-queue.ts';
-import type { Executor, ToolResult } from './executor.ts';
+import type { CallLanding, Executor, ToolResult } from './executor.ts';
 import type { FileChange } from './files/file-snapshot.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Land } from './layers/landing.ts';
@@ -28,6 +28,7 @@ import { isRefusal, retry } from './retry.ts';
 import type { ExecutionSignal, ResultReport, RunnerApi } from './runner-api.ts';
 import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
+import type { Trials } from './trial/trials.ts';
 import { landedChanges, runChanges } from './undo/run-changes.ts';
 import { ProgressSender } from './work-progress.ts';
 import type { Workspace } from './workspace.ts';
@@ -56,10 +57,11 @@ export interface CallExecutionDeps {
   readonly previews: CallPreviews;
   readonly heldHosts: HeldHosts;
   readonly land: Land;
+  readonly trials: Trials;
   readonly decide: OwnVerdict['decide'];
   readonly executorOf: (tool: string) => Executor | undefined;
   /** Called when the call has ended; `report` is undefined if nothing is reported to the server. */
-  readonly onEnd: (toolId: string, report: ResultReport | undefined) => void;
+  readonly onEnd: (signal: ExecutionSignal, report: ResultReport | undefined) => void;
   /** True while the runner shuts down. */
   readonly isEnding: () => boolean;
 }
@@ -123,7 +125,7 @@ export class CallExecution {
     }
     history.ended(tool_id, report, this.#watch.elapsed());
     this.#logEnd(report);
-    onEnd(tool_id, isReported ? report : undefined);
+    onEnd(this.signal, isReported ? report : undefined);
     return executionResult(this.signal, report, clock.now());
   }
 
@@ -145,7 +147,7 @@ export class CallExecution {
       const result = await this.#work(executor, call, { risk, network: false, details: own.details });
       return reportOf(result, attempt, this.#watch.elapsed());
     }
-    const { base, digest } = await this.#digestNow(call, own);
+    const { base, digest, plainBase } = await this.#digestNow(call, own);
     const permission = permissionFor({
       signal: event,
       own,
@@ -159,7 +161,8 @@ export class CallExecution {
     });
     if (!permission.ok) throw new CountersignError(permission.code, permission.values);
     await this.#claim(digest);
-    await this.#recheckDigest(digest);
+    // What lands is compared with the digest once more by itself.
+    if (plainBase === undefined) await this.#recheckDigest(digest);
     this.#stopIfCancelled();
     journal.start(tool_id, attempt, tool_name, {
       approvalId: approval_id,
@@ -169,7 +172,10 @@ export class CallExecution {
     this.#watch.endStage('permission_ms');
     let report: ResultReport;
     try {
-      const result = await this.#work(executor, call, { risk, network, base, details: own.details });
+      const result =
+        plainBase === undefined || approval_id === null
+          ? await this.#work(executor, call, { risk, network, base, details: own.details })
+          : await this.#landTrial(approval_id, { plainBase, base });
       report = await this.#withRunChanges(reportOf(result, attempt, this.#watch.elapsed()));
     } catch (error) {
       if (!isCancellation(error)) this.#logError(error);
@@ -201,12 +207,37 @@ export class CallExecution {
     }
   }
 
+  /** Lands what the person saw and approved: the call has run already (RN-13). */
+  async #landTrial(
+    approvalId: string,
+    digests: { readonly plainBase: string; readonly base: string },
+  ): Promise<ToolResult> {
+    const { logger, trials } = this.#deps;
+    const { tool_id, tool_name } = this.signal;
+    logger.info(`Tool trial landing: ${tool_id}, ${tool_name}`, { call: tool_id, tool: tool_name });
+    try {
+      // The cast ignores optional fields that are undefined, because JSON leaves them out.
+      return (await trials.land(approvalId, { ...digests, landing: this.#landing() })) as ToolResult;
+    } finally {
+      this.#watch.endStage('execution_ms');
+    }
+  }
+
+  #landing(): CallLanding {
+    const { journal, land } = this.#deps;
+    const { tool_id: toolId, attempt, run_id } = this.signal;
+    return {
+      begin: (layer) => journal.recordLayer(toolId, attempt, layer),
+      land: (landing) => land({ toolId, attempt, runId: run_id ?? undefined, ...landing }),
+    };
+  }
+
   async #work(
     executor: Executor,
     call: ToolCall,
     how: { risk: RiskLevel; network: boolean; base?: string; details: PolicyDecision['details'] },
   ): Promise<ToolResult> {
-    const { api, logger, journal, land } = this.#deps;
+    const { api, logger, journal } = this.#deps;
     const { tool_id: toolId, tool_name, attempt, session_id: sessionId, run_id } = this.signal;
     logger.info(`Tool execution started: ${toolId}, ${tool_name}`, { call: toolId, tool: tool_name });
     const progress = new ProgressSender(api, toolId, logger);
@@ -237,12 +268,7 @@ export class CallExecution {
             this.#made = changes;
           },
         },
-        ...(how.base !== undefined && {
-          landing: {
-            begin: (layer) => journal.recordLayer(toolId, attempt, layer),
-            land: (landing) => land({ toolId, attempt, runId: run_id ?? undefined, ...landing }),
-          },
-        }),
+        ...(how.base !== undefined && { landing: this.#landing() }),
       });
       logger.debug(`Tool result: ${toolId}`, { call: toolId, result });
       return result;
@@ -255,21 +281,32 @@ export class CallExecution {
   /**
    * Recomputes the digest from the disk. If a person approved the call, the digest covers the whole card, drawn again; if
    * a grant or a rule did, there was no card, and it covers the call, its place and its files (docs/decisions/0005).
+   * `plainBase` is set if the person approved a trial that is kept here: then its layer lands, and nothing runs.
    * Throws APPROVAL_STALE if an approved call can no longer be previewed (AP-8).
    */
   async #digestNow(
     call: ToolCall,
     own: PolicyDecision,
-  ): Promise<{ readonly base: string; readonly digest: string }> {
-    const { previews } = this.#deps;
+  ): Promise<{ readonly base: string; readonly digest: string; readonly plainBase?: string }> {
+    const { previews, trials } = this.#deps;
     const event = this.signal;
     try {
       if (event.approved_by !== 'user') {
         const base = await previews.base(call, own);
         return { base, digest: base };
       }
-      const { digest_base: base, digest } = shownView(event, own, await previews.preview(call, own));
-      return { base, digest };
+      const plain = await previews.preview(call, own);
+      const { digest_base: base, digest } = shownView(event, own, plain);
+      // While it was being tried, the person may have approved it as it was shown before.
+      if (event.approval_id === null || digest === event.digest) return { base, digest };
+      const tried = await trials.viewOf(event.approval_id, plain);
+      if (tried === plain) return { base, digest };
+      const shown = shownView(event, own, tried);
+      return {
+        base: shown.digest_base,
+        digest: shown.digest,
+        ...(trials.lands(event.approval_id) && { plainBase: plain.base }),
+      };
     } catch (error) {
       if (event.digest === null || !(error instanceof CountersignError)) throw error;
       throw new CountersignError('APPROVAL_STALE', { problem: error.message }, { cause: error });

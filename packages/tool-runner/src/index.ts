@@ -1,4 +1,3 @@
-export { announcedCapabilities } from './built-in-tools.ts';
 export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './call-permission.ts';
 export type { JobPort } from './commands/background-jobs.ts';
@@ -17,6 +16,7 @@ export { inspectIsolation } from './isolation/isolation-probe.ts';
 export { checkShownFolders } from './isolation/shown-folders.ts';
 export { editorWaitingFor } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
+export type { Effect } from './layers/effect.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';
@@ -25,7 +25,8 @@ export type { OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
 export { PersonsPolicyFile, type PolicyFileReading } from './policy-file.ts';
-export { connectToJob, listJobPorts } from './ports/port-visitor.ts';
+export { connectToJob, listJobPorts } from './ports/runner-visitor.ts';
+export { visibleName } from './preview/look.ts';
 export { addPrograms } from './programs/add-programs.ts';
 export { findProgramOffers, type ProgramOffer } from './programs/program-offers.ts';
 export { realDisk } from './real-disk.ts';
@@ -49,5 +50,16 @@ export { readRunnerSettings } from './runner-settings.ts';
 export { ToolHandler } from './tool-handler.ts';
 export type { ToolHandlerConfig } from './tool-handler-config.ts';
 export type { ProposedText } from './tool-module.ts';
+export { landTried, undoHere } from './trial/ask-here.ts';
+export { EffectDiffs } from './trial/effect-diffs.ts';
+export type { UndoneCall } from './trial/requests-here.ts';
+export {
+  defaultTrialLimits,
+  Trial,
+  type TrialEffects,
+  type TrialEnding,
+  type TrialLimits,
+  type TrialRun,
+} from './trial/trial.ts';
 export type { Workspace } from './workspace.ts';
 export { WorkspaceRunner, type WorkspaceRunnerOptions } from './workspace-runner.ts';

@@ -47,6 +47,10 @@ export interface OpenApprovalDeps {
   /** Whether this machine would execute the call. If so, it makes the preview and draws the card itself. */
   readonly executes: (request: ApprovalRequest) => boolean;
   readonly look: (request: ApprovalRequest) => Promise<OwnView>;
+  /** Tries the call, and returns its view with the outcome. Throws only when the signal aborts. */
+  readonly tryCall: (request: ApprovalRequest, view: OwnView, signal: AbortSignal) => Promise<OwnView>;
+  /** Called when a trial is of no use any more. */
+  readonly dropTrial: (request: ApprovalRequest) => void;
   /** Called before an approval is sent, if this machine drew the approved card. Records the decision (RN-2). */
   readonly onApproving: (request: ApprovalRequest, digest: string) => void;
   /** Called before a rejection is sent. Deletes an earlier approval that may not have reached the server. */
@@ -60,6 +64,27 @@ interface Card {
   sending: { readonly decision: DialogDecision['decision']; readonly end: Promise<void> } | undefined;
   /** The decision sent from this card, once the server has confirmed that it stands. */
   decided: DialogDecision['decision'] | undefined;
+}
+
+interface SentPreview {
+  readonly revision: number;
+  readonly digest: string | undefined;
+  readonly stop: AbortController;
+}
+
+/** A trial is of a call, whatever the revision of its request. */
+type TriedFacts = Pick<ApprovalRequest, 'tool_name' | 'tool_params' | 'path_rules'>;
+const triedFacts = ({ tool_name, tool_params, path_rules }: ApprovalRequest): TriedFacts => ({
+  tool_name,
+  tool_params,
+  path_rules,
+});
+
+interface OpenTrial {
+  readonly of: Promise<TriedFacts>;
+  readonly stop: AbortController;
+  /** Undefined while it runs. */
+  readonly found: OwnView | undefined;
 }
 
 /** RN-1: sending a decision is retried 3 times. */
@@ -96,7 +121,9 @@ export class OpenApproval {
   readonly #noted = new Set<string>();
   #card: Card | undefined;
   /** The preview that is being sent. */
-  #preview: { readonly revision: number; readonly stop: AbortController } | undefined;
+  #preview: SentPreview | undefined;
+  /** The parameters that are being tried or were, until others are asked about (RN-13). */
+  #trial: OpenTrial | undefined;
 
   constructor(request: ApprovalRequest, deps: OpenApprovalDeps) {
     this.#deps = deps;
@@ -126,9 +153,40 @@ export class OpenApproval {
   }
 
   update(update: EventPayload<'approval.updated'>): void {
-    // These two belong to the old version: keep them only if the update has them.
-    const { omitted: _, path_rules: __, ...before } = this.#asked;
+    // These belong to the old version: keep them only if the update has them.
+    const { omitted: _, path_rules: __, trying: ___, ...before } = this.#asked;
     this.take({ ...before, ...update });
+  }
+
+  /** Tries the call of this revision, and shows and sends what came of it (RN-13). A repeated request is ignored. */
+  async try(revision: number): Promise<void> {
+    const { api, clock, executes, logger } = this.#deps;
+    const asked = this.#asked;
+    if (asked.revision !== revision || !executes(asked) || this.#closed.signal.aborted) return;
+    const running = this.#trial;
+    if (running && !running.found) return;
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, this.#closed.signal]);
+    const retrying = { clock, logger, signal };
+    logger.info(`Trying: ${asked.tool_id}`, this.#logDetails);
+    const request = callParams(asked, api, retrying).then((tool_params) => ({ ...asked, tool_params }));
+    const trial: OpenTrial = { of: request.then(triedFacts), stop, found: undefined };
+    this.#trial = trial;
+    try {
+      const found = await this.#deps.tryCall(await request, await this.#deps.look(await request), signal);
+      if (this.#trial !== trial || signal.aborted) return;
+      this.#trial = { ...trial, found };
+      this.take(this.#asked);
+    } catch (error) {
+      if (!signal.aborted) logger.error(`Trial failed: ${asked.tool_id}`, { ...this.#logDetails, error });
+      if (this.#trial === trial) this.#trial = undefined;
+    }
+  }
+
+  #dropTrial(): void {
+    this.#trial?.stop.abort();
+    this.#trial = undefined;
+    this.#deps.dropTrial(this.#asked);
   }
 
   /** Shows the card. Resolves with the decision that was sent and stands, or with undefined. */
@@ -219,6 +277,8 @@ export class OpenApproval {
     if (status === undefined || this.#card?.sending?.decision !== status) this.#ended.abort();
     this.#closed.abort();
     this.#preview?.stop.abort();
+    // An approved trial is about to land.
+    if (status !== 'approved') this.#dropTrial();
     this.withdraw();
   }
 
@@ -242,7 +302,9 @@ export class OpenApproval {
       const request = { ...asked, tool_params: await callParams(asked, api, retrying) };
       const preview = isOurs ? previewReportOf(request, await this.#look(request)) : undefined;
       if (isOver()) return true;
-      if (preview) void this.#sendPreview(preview, request.digest);
+      // An earlier process was asked to try the call: sending its preview again ends that.
+      const hasLostTrial = request.trying === true && this.#trial === undefined;
+      if (preview) void this.#sendPreview(preview, hasLostTrial ? null : request.digest);
       this.#showVersion(preview ? cardOf(request, preview) : request, preview !== undefined);
       return true;
     } catch (error) {
@@ -255,8 +317,16 @@ export class OpenApproval {
     }
   }
 
-  #look(request: ApprovalRequest): Promise<OwnView> {
+  async #look(request: ApprovalRequest): Promise<OwnView> {
     const { revision, tool_name, tool_params, path_rules } = request;
+    const trial = this.#trial;
+    const triedOf = await trial?.of;
+    if (trial && this.#trial === trial && !isDeepStrictEqual(triedOf, triedFacts(request))) {
+      this.#dropTrial();
+      // Other rules of the person: the server still waits for the outcome. Edited parameters are not tried by themselves.
+      const isWanted = !trial.found && isDeepStrictEqual(triedOf?.tool_params, tool_params);
+      if (isWanted) void this.try(revision);
+    } else if (trial?.found) return trial.found;
     const of = { revision, tool_name, tool_params, path_rules };
     if (!this.#view || !isDeepStrictEqual(this.#view.of, of))
       this.#view = { of, found: this.#deps.look(request) };
@@ -336,9 +406,11 @@ export class OpenApproval {
     // The server already has this preview, from this process or an earlier one.
     if ('digest' in report && report.digest === digest) return;
     const { revision } = report;
-    if (this.#preview && this.#preview.revision >= revision) return;
+    const sent = 'digest' in report ? report.digest : undefined;
+    const { revision: newest = 0, digest: last } = this.#preview ?? {};
+    if (newest > revision || (newest === revision && (last === sent || sent === undefined))) return;
     this.#preview?.stop.abort();
-    const preview = { revision, stop: new AbortController() };
+    const preview = { revision, digest: sent, stop: new AbortController() };
     this.#preview = preview;
     await this.#postPreview(report, preview.stop.signal);
     if (this.#preview === preview) this.#preview = undefined;
@@ -357,6 +429,11 @@ export class OpenApproval {
     } catch (error) {
       if (signal.aborted) return;
       logger.error(failureMessage, { ...details, error });
+      if (isRefusal(error) && error.code === 'TRIAL_NOT_ASKED') {
+        // The server has given the trial up, because it had lost us.
+        this.#dropTrial();
+        return this.take(this.#asked);
+      }
       if (!isRefusal(error) || obsoletePreviewCodes.has(error.code) || 'refused' in report) return;
       const problem = `the server did not take the preview: ${error.message}`;
       const failed = new CountersignError('PREVIEW_FAILED', { problem }, { cause: error });

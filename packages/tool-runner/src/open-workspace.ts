@@ -30,10 +30,11 @@ import { CallNetwork } from './network/call-network.ts';
 import { HeldHosts } from './network/held-hosts.ts';
 import { PackageSources } from './network/package-sources.ts';
 import { OwnVerdict } from './own-verdict.ts';
-import { PortDoor } from './ports/port-door.ts';
+import { RunnerDoor } from './ports/runner-door.ts';
 import { failedWith, realPath } from './real-disk.ts';
 import { readRunnerSettings, requireShownFolders } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
+import { Trials } from './trial/trials.ts';
 import type { Workspace } from './workspace.ts';
 
 /** The person's own folders, found as the XDG specification says. */
@@ -110,7 +111,11 @@ export interface WorkspaceParts {
   readonly heldHosts: HeldHosts;
   readonly journal: Journal;
   readonly land: Land;
+  /** Where the person's own programs on this machine reach this runner. */
+  readonly door: RunnerDoor | undefined;
   readonly layers: Layers;
+  /** Calls that are tried before they are approved. */
+  readonly trials: Trials;
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
   readonly readableSecrets: () => readonly string[];
@@ -181,9 +186,9 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
   const git = new GitRepository(workspace, starter);
   const jobs = new BackgroundJobs(starter, limits.outputStreamBytes);
-  const portDoor =
+  const door =
     process.platform === 'linux'
-      ? new PortDoor({
+      ? new RunnerDoor({
           stateFolder: workspace.stateFolder,
           ports: () => jobs.ports(),
           placeOf: (session) => starter.findPlace(session),
@@ -205,6 +210,16 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });
   const executors = config.executors ?? [builtIn];
+  const settingsNow = () => readRunnerSettings(configFolder, workspace.root);
+  const trials = new Trials({
+    starter,
+    workspace,
+    clock,
+    limits: () => settingsNow().trials,
+    programs: () => settingsNow().programs,
+    undoBytes: journal.landings.undoBytes,
+    triedCallOf: (call, decision) => (isCustomCall(call) ? undefined : builtIn.triedCallOf(call, decision)),
+  });
   return {
     workspace,
     configFolder,
@@ -222,15 +237,18 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     },
     journal,
     land: landingIn(journal, workspace),
+    door,
     layers: starter.layers,
+    trials,
     clock,
     readableSecrets: () => starter.readableSecrets(),
     settings: chosen,
     joinLimits: (told) => void Object.assign(limits, lowerLimits(chosen.limits, told)),
     planted: abandoned.planted,
     async dispose() {
+      await trials.dispose();
       await Promise.allSettled([...executors, builtIn, custom].map((executor) => executor.dispose()));
-      await portDoor?.close();
+      await door?.close();
       await starter.dispose();
       if (!config.journal) journal.close();
     },

@@ -23,6 +23,7 @@ const nothing = {
   environment: [],
   registries: {},
   programs: {},
+  trials: { seconds: 30, bytes: 1024 ** 3, files: 100_000 },
   languageServers: [],
   reachablePorts: [],
   limits: {},

@@ -13,6 +13,7 @@ import { type CommandLimits, commandLimitsSchema, defaultCommandLimits } from '.
 import { checkShownFolders, type ForbiddenFolders, refusedEntry } from './isolation/shown-folders.ts';
 import type { ConfiguredServer } from './lsp/server-definition.ts';
 import { readPersonsFile } from './persons-file.ts';
+import { defaultTrialLimits, type TrialLimits, trialLimitsSchema } from './trial/trial-limits.ts';
 
 const languageServerSchema = z.strictObject({
   language: z.string().min(1).max(64),
@@ -49,6 +50,8 @@ const settingsSchema = z.strictObject({
   commands: commandLimitsSchema.default(defaultCommandLimits),
   /** `layer`: false for a program that must write in the workspace itself (RN-11). */
   programs: programSettings.default({}),
+  /** What a command may use while it is tried (RN-13). */
+  trials: trialLimitsSchema.default(defaultTrialLimits),
   /** Variables that commands may see besides those of VA-7. */
   environment: z
     .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable'))
@@ -68,6 +71,7 @@ export interface RunnerSettings {
   readonly path: readonly string[];
   readonly commands: CommandLimits;
   readonly programs: Readonly<Record<string, { readonly layer: boolean }>>;
+  readonly trials: TrialLimits;
   readonly environment: readonly string[];
   readonly registries: Readonly<Partial<Record<PackageSource, readonly string[]>>>;
   readonly languageServers: readonly ConfiguredServer[];
@@ -99,6 +103,7 @@ const withoutFile: RunnerSettings = {
   path: [],
   commands: defaultCommandLimits,
   programs: {},
+  trials: defaultTrialLimits,
   environment: [],
   registries: {},
   languageServers: [],

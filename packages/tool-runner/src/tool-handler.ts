@@ -34,7 +34,7 @@ import {
 } from './open-approval.ts';
 import { openWorkspace, type WorkspaceParts } from './open-workspace.ts';
 import type { OwnVerdict } from './own-verdict.ts';
-import { makeOwnView } from './own-view.ts';
+import { makeOwnView, type OwnView } from './own-view.ts';
 import { failedReport, ResultOutbox } from './result-outbox.ts';
 import type {
   ApprovalRequest,
@@ -49,6 +49,17 @@ import type {
 import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { ProposedText } from './tool-module.ts';
+import { doorRequests } from './trial/door-requests.ts';
+import {
+  acknowledgeTried,
+  isTried,
+  RequestsHere,
+  type TriedLanding,
+  type TriedOutcome,
+  type UndoHere,
+  type UndoneHere,
+} from './trial/requests-here.ts';
+import { removeAbandonedTries } from './trial/trial.ts';
 import { FileUndo } from './undo/file-undo.ts';
 import type { UndoOptions } from './undo/undo-plan.ts';
 
@@ -73,6 +84,9 @@ export class ToolHandler {
   readonly #executorOf: ReadonlyMap<string, Executor>;
   readonly #outbox: ResultOutbox;
   readonly #undo: FileUndo;
+  readonly #here: RequestsHere;
+  /** What the person has asked for at this machine and is being done. */
+  readonly #asked = new Set<Promise<unknown>>();
   readonly #queue: ExecutionQueue;
   readonly #history: ExecutionHistory;
   /** Resolves when the unfinished calls of earlier processes are settled. No call starts before that. */
@@ -106,6 +120,7 @@ export class ToolHandler {
       custom,
       heldHosts,
       land,
+      trials,
     } = parts;
     for (const { path, keptIn } of parts.planted.setAside)
       this.logger.error(`Planted file set aside: ${path}, left by a runner that was killed`, { keptIn });
@@ -139,6 +154,8 @@ export class ToolHandler {
       defaultTimeoutMs: settings.approvalTimeoutMs,
       executes: config.executes ?? (() => true),
       look: (request) => makeOwnView(request, { ...common, readableSecrets }),
+      tryCall: (request, view, signal) => this.#tryCall(request, view, signal),
+      dropTrial: ({ approval_id }) => trials.drop(approval_id),
       onApproving: (request, digest) => this.#rememberApproval(request, digest),
       onRejecting: (request) => this.#forgetApproval(request),
     };
@@ -151,15 +168,29 @@ export class ToolHandler {
       queue: this.#queue,
       heldHosts,
       land,
+      trials,
       executorOf: (tool) => this.#executorOf.get(tool) ?? (isCustomToolName(tool) ? custom : undefined),
-      onEnd: (toolId, report) => {
+      onEnd: ({ tool_id: toolId, approval_id }, report) => {
         this.#active.delete(toolId);
+        if (approval_id !== null) trials.drop(approval_id);
         heldHosts.end(toolId);
         if (report) this.#outbox.add(toolId, report);
       },
       isEnding: () => this.#ended.signal.aborted,
     };
     this.#undo = new FileUndo(journal, workspace);
+    this.#here = new RequestsHere({
+      journal,
+      workspace,
+      land,
+      undo: (toolIds, options) => this.undoCalls(toolIds, options),
+    });
+    parts.door?.answers(
+      doorRequests({
+        landTried: (landing) => this.landTried(landing),
+        undoHere: (asked) => this.undoHere(asked),
+      }),
+    );
     this.#recovered = this.#recover();
   }
 
@@ -191,7 +222,12 @@ export class ToolHandler {
   /** True if no call is active, no card is open and no background job runs: another runner may take over. */
   get isIdle(): boolean {
     const isBusy = [...this.#executorOf.values()].some((executor) => executor.isBusy);
-    return !isBusy && this.#active.size === 0 && this.pendingApprovals.size === 0;
+    return (
+      !isBusy &&
+      !this.#parts.trials.isBusy &&
+      this.#active.size + this.#asked.size === 0 &&
+      this.pendingApprovals.size === 0
+    );
   }
 
   /** The name of the editor that asked to take over this workspace, if any (RN-10). */
@@ -258,7 +294,8 @@ export class ToolHandler {
     const details = { call: tool_id, approval: approval_id, status, device };
     this.logger.info(`Approval resolved: ${tool_id}, ${status}`, details);
     this.#history.resolved(event);
-    if (status !== 'approved') {
+    if (status === 'approved') this.#parts.trials.approved(approval_id);
+    else {
       this.#forgetApproval(event);
       this.#parts.heldHosts.end(tool_id);
     }
@@ -268,6 +305,24 @@ export class ToolHandler {
   /** Takes a changed preview or edited parameters: previews the call again and updates the open card. */
   handleApprovalUpdated(event: EventPayload<'approval.updated'>): void {
     this.#approvals.get(event.approval_id)?.update(event);
+  }
+
+  /** Tries the call of an open approval in a layer, and shows what came of it (RN-13). */
+  async handleToolTry({ approval_id, tool_id, revision }: EventPayload<'tool.try'>): Promise<void> {
+    this.logger.info(`Tool trial received: ${tool_id}`, { call: tool_id, approval: approval_id });
+    await this.#approvals.get(approval_id)?.try(revision);
+  }
+
+  /** Whether commands can be tried on this machine. */
+  get canTry(): boolean {
+    return this.#parts.trials.isAvailable;
+  }
+
+  async #tryCall(request: ApprovalRequest, view: OwnView, signal: AbortSignal): Promise<OwnView> {
+    const { trials } = this.#parts;
+    if ('refused' in view || !view.decision.call) return view;
+    const asked = { call: view.decision.call, own: view.decision, plain: view };
+    return { ...view, ...(await trials.try(request.approval_id, asked, signal)) };
   }
 
   /** Sends a decision made on this machine. Returns undefined if the approval is not open here. */
@@ -372,8 +427,31 @@ export class ToolHandler {
     return report;
   }
 
+  /** Lands what the person has tried at this machine (RN-13). */
+  landTried(landing: TriedLanding): Promise<TriedOutcome> {
+    return this.#askedHere(() => this.#here.landTried(landing));
+  }
+
+  /** Undoes what the person names at this machine, without a server. */
+  undoHere(undo: UndoHere): Promise<UndoneHere> {
+    return this.#askedHere(() => this.#here.undoHere(undo));
+  }
+
+  #askedHere<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#recovered.then(() => {
+      if (this.#disposed) throw new ExecutionCancelled();
+      return work();
+    });
+    this.#asked.add(done);
+    return done.finally(() => this.#asked.delete(done));
+  }
+
   #reportUndo([first, ...others]: readonly string[], report: ResultReport): void {
     if (first === undefined) return;
+    if ([first, ...others].every((id) => isTried(id, this.#journal))) {
+      this.#acknowledged(first, report);
+      return;
+    }
     const all = others.length > 0 && { undo_tool_ids: [first, ...others] };
     this.#outbox.add(first, { ...report, ...all });
   }
@@ -421,6 +499,7 @@ export class ToolHandler {
     for (const { abort } of running) abort.abort();
     await Promise.allSettled(running.map(({ done }) => done));
     await this.#recovered;
+    await Promise.allSettled(this.#asked);
     await this.#undo.idle();
     await this.#outbox.close();
     await this.#parts.dispose();
@@ -449,8 +528,11 @@ export class ToolHandler {
         keepConflicts(workspace, landing, conflicts),
       );
       await this.#undo.recover();
-      const needed = new Set(this.#journal.landings.pending().map(({ layer }) => layer?.id));
-      layers.dropAbandoned((id) => needed.has(id));
+      acknowledgeTried(this.#journal);
+      const needed = this.#journal.landings.pending().flatMap(({ layer }) => layer ?? []);
+      layers.dropAbandoned((id) => needed.some((layer) => layer.id === id));
+      const uppers = needed.map(({ upper }) => upper);
+      await removeAbandonedTries(workspace.stateFolder, uppers);
       for (const { toolId, report } of this.#journal.unacknowledged()) this.#outbox.add(toolId, report);
       for (const { toolIds, report } of this.#journal.unacknowledgedUndos())
         this.#reportUndo(toolIds, report);

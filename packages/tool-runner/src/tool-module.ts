@@ -15,6 +15,7 @@ import type { IsolatingStarter } from './isolation/process-starter.ts';
 import type { LspExecutor } from './lsp/lsp-executor.ts';
 import type { CallNetwork } from './network/call-network.ts';
 import type { HeldHosts } from './network/held-hosts.ts';
+import type { TriedCall } from './trial/trials.ts';
 import type { Workspace } from './workspace.ts';
 
 /**
@@ -32,6 +33,8 @@ export interface ToolModule<N extends BuiltInToolName> {
   look(call: CallOf<N>, decision: PolicyDecision, services: ServicesOf<N>): Look | Promise<Look>;
   /** A tool that changes files first compares `context.digest` with its own plan and calls `context.changes.begin`. */
   execute(call: CallOf<N>, context: CallContext, services: ServicesOf<N>): Promise<ToolSuccess<N>>;
+  /** How to try the call in a layer, before anybody approved it (RN-13). Only commands can be tried. */
+  triedCall?(call: CallOf<N>, decision: PolicyDecision, services: ServicesOf<N>): TriedCall;
   /** One text file before and after the call, for an editor's own diff. Undefined if the file is not text. */
   propose?(
     call: CallOf<N>,

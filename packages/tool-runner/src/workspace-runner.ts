@@ -1,5 +1,12 @@
 import { join } from 'node:path';
-import { CountersignError, type CountersignEvent, sentLimits, timing } from '@countersign/protocol';
+import {
+  CountersignError,
+  type CountersignEvent,
+  runnerCapabilities,
+  sentLimits,
+  timing,
+} from '@countersign/protocol';
+import { announcedCapabilities } from './built-in-tools.ts';
 import { type RunnerClock, systemClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { readMachinePolicy } from './machine-policy.ts';
@@ -92,6 +99,11 @@ export class WorkspaceRunner {
     void this.#beat();
   }
 
+  /** What this runner can, for the opening of its stream. */
+  get capabilities(): readonly string[] {
+    return [...announcedCapabilities, ...(this.handler.canTry ? [runnerCapabilities.trials] : [])];
+  }
+
   /** Leaves no process, timer or file behind. Harmless twice. */
   async dispose(): Promise<void> {
     this.#ended.abort();
@@ -117,6 +129,9 @@ export class WorkspaceRunner {
         return this.handler.handleToolResultAck(data);
       case 'tool.undo':
         if (data.runner_id === this.#options.runnerId) await this.handler.handleToolUndo(data);
+        return;
+      case 'tool.try':
+        if (data.runner_id === this.#options.runnerId) await this.handler.handleToolTry(data);
         return;
       case 'session.changed':
         return this.handler.handleSessionChanged(data);

@@ -103,7 +103,7 @@ function operationOf(name: RouteName, route: Route, schemas: Record<string, Json
     parameters: [...pathParameters(route.path), ...queryParameters(route), ...streamParameters(route)],
     ...(route.body && { requestBody: { required: true, content: json(refTo(`${title}Body`)) } }),
     responses: {
-      '200': {
+      [route.status ?? 200]: {
         description:
           route.response === 'stream' ? 'Server-Sent Events; each is one of the event.* schemas.' : 'OK',
         content:

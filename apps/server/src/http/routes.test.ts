@@ -17,6 +17,7 @@ beforeAll(async () => {
   ada = await server.person('ada');
   bob = await server.person('bob', '/bobs');
   runner = await server.runner(ada, {
+    capabilities: ['trials'],
     execute: ({ tool_name }) => ({
       status: 'completed',
       result: {
@@ -104,6 +105,10 @@ const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promi
   reject: async (who) => ({
     params: { project_id: who.projectId, approval_id: (await pending(who)).approvalId },
     body: { reason: 'no', message: 'try another way' },
+  }),
+  tryCall: async (who) => ({
+    params: { project_id: who.projectId, approval_id: await triable(who) },
+    body: { device: 'phone' },
   }),
   submitPreview: async (who) => ({
     params: { project_id: who.projectId, approval_id: (await pending(who)).approvalId },
@@ -271,6 +276,12 @@ async function grant(who: Person): Promise<string> {
   return id;
 }
 
+/** A command that waits for approval and can be tried. */
+async function triable(who: Person): Promise<string> {
+  const { body } = await call(who, 'execute_command', { command: 'node', args: [`${newId()}.js`] });
+  return body.approval_id;
+}
+
 let queuedMessages = 0;
 async function queued(who: Person): Promise<string> {
   const id = newId();
@@ -312,7 +323,7 @@ describe.each(names)('%s', (name) => {
 
   it('answers as its schema says', async () => {
     const answered = await ask(name, await examples[name](ada), ada.tokens.person);
-    expect(answered.status, answered.text).toBe(200);
+    expect(answered.status, answered.text).toBe(route.status ?? 200);
     if (route.response !== 'stream') {
       const parsed = route.response.safeParse(answered.body);
       expect(parsed.error?.issues ?? []).toEqual([]);
@@ -367,6 +378,7 @@ const mayCall: Readonly<Record<RouteName, string>> = {
   startExecution: 'p-r-',
   approve: 'pf--',
   reject: 'pf--',
+  tryCall: 'pf--',
   submitPreview: 'p-r-',
   heartbeat: 'p-r-',
   executeTool: 'p--a',

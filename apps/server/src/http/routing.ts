@@ -58,6 +58,7 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
         const handler = routing.handlers[name] as unknown as AnyHandler;
         if (takesFile && isLarge(request)) await yieldToEventLoop(); // parsing took a while
         const make = () => handle(route, handler, routing.parts.store, request, reply);
+        if (route.status !== undefined) reply.code(route.status);
         if (!route.sendsFiles || !request.caller) return make();
         const bytes = await routing.largeResponses.write(largeKeyOf(request.caller), reply.raw, make);
         return reply.type('application/json; charset=utf-8').send(bytes);

@@ -12,6 +12,7 @@ export interface ScriptedRunnerOptions {
   readonly projectId: string;
   readonly runnerId?: string;
   readonly workspace?: string;
+  readonly capabilities?: readonly string[];
   /** The result of a call, as the body of `POST …/result`. Undefined: nothing is reported. */
   readonly execute?: (signal: Signal) => object | undefined | Promise<object | undefined>;
   /** What is shown, with the base of its digest; undefined: no preview is made. */
@@ -41,7 +42,8 @@ export class ScriptedRunner {
 
   static async connect(options: ScriptedRunnerOptions): Promise<ScriptedRunner> {
     const { address, token, projectId, runnerId = 'runner-1', workspace = '/workspace' } = options;
-    const query = new URLSearchParams({ runner: runnerId, workspace });
+    const capabilities = (options.capabilities ?? []).join(',');
+    const query = new URLSearchParams({ runner: runnerId, workspace, capabilities });
     const stream = await listenTo(`${address}/my/projects/${projectId}/chat/stream?${query}`, { token });
     const runner = new ScriptedRunner(options, stream);
     await stream.untilListening();

@@ -152,6 +152,7 @@ function* edit(
     preview_size: 0,
     digest: null,
     digest_base: null,
+    trial: null,
   };
   const payload = {
     params,
@@ -256,7 +257,7 @@ export function* reject(
 }
 
 /** The rows of a request that this caller may decide. If its deadline has passed, it expires here. */
-function* pendingForDecision(
+export function* pendingForDecision(
   tx: Transaction,
   caller: Caller,
   approvalId: string,
@@ -272,7 +273,7 @@ function* pendingForDecision(
 }
 
 /** The full payload, regardless of its size: a decision is about all of it. */
-function* wholePayload(tx: Transaction, toolId: string): Unit<PayloadRow> {
+export function* wholePayload(tx: Transaction, toolId: string): Unit<PayloadRow> {
   const payload = yield* tx.get('payloads', toolId);
   if (!payload) throw notFound('approval');
   return payload;

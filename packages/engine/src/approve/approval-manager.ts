@@ -10,6 +10,7 @@ import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import { approvalsAtOnce, type Transaction, type Unit } from '../store.ts';
 import { approve, type NotDecided, reject } from './approval-decisions.ts';
 import { alreadyDecided, previewApproval, requestApproval } from './approval-requests.ts';
+import { askForTrial } from './trials.ts';
 
 /** The response to a person's decision. */
 type Decided = Pick<ResponseBody<'approve'>, 'status' | 'grant_id' | 'rule_id'>;
@@ -121,6 +122,21 @@ export class ApprovalManager {
     this.#parts.decisions.decided(outcome.approval);
     this.#parts.outcomes.settled(outcome.execution, { approval: outcome.approval });
     return { status: 'rejected' };
+  }
+
+  /** Asks the runner to try the call of a request, before anybody decides (RN-13). Returns the request as it is now. */
+  async tryTool(
+    caller: Caller,
+    approvalId: string,
+    { device = null }: { readonly device?: string | null },
+  ): Promise<ReturnType<typeof listedApproval>> {
+    const { store } = this.#parts;
+    const { policy, workspace } = await this.#policyOfApproval(caller, approvalId);
+    const asked = await store.write((tx) =>
+      askForTrial(tx, this.#parts, caller, approvalId, { policy, workspace, device }),
+    );
+    if ('refusal' in asked) throw this.#notDecided(asked);
+    return listedApproval(asked.approval, asked.payload, store.now());
   }
 
   /** Takes a runner's preview and verdict, which can only be stricter (AP-7, VA-8). Returns the id of the call. */

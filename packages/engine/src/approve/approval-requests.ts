@@ -42,6 +42,7 @@ import type { Reading, Transaction, Unit } from '../store.ts';
 import { scopesOffered, scopesUpTo } from './grants.ts';
 import { mayAskAgain, readOnlyRefusal } from './read-only-sessions.ts';
 import { pathRulesFor } from './stored-policies.ts';
+import { startWantedTrial } from './trials.ts';
 
 /** Units of writing about one request: make, preview, approve, ask again, withdraw. */
 
@@ -60,6 +61,8 @@ export function* requestApproval(
     readonly context: CallContext;
     readonly rules: readonly PolicyRule[];
     readonly staleCount?: number;
+    /** Whether the call shall be tried as soon as its preview is there. */
+    readonly isTried?: boolean;
   },
   now: number,
 ): Unit<ApprovalRow> {
@@ -98,6 +101,7 @@ export function* previewApproval(
   const risk = higherRisk(approval.risk_level, input.risk_level);
   const params = yield* paramsOf(tx, execution.id, yield* tx.shownPayload(execution.id));
   const digest = digestShown(approval, params, input, risk);
+  const trial = trialAfter(approval, input, digest);
   const seconds = Math.max(approval.timeout_seconds, approvalTimeoutSeconds[risk]);
   const revised: Partial<ApprovalRow> = {
     preview: input.preview,
@@ -108,6 +112,7 @@ export function* previewApproval(
     digest,
     digest_base: input.digest_base,
     previewed_by: input.runner_id,
+    trial,
     risk_level: risk,
     reasons: mergeReasons(approval.reasons, recordedReasons(input.reasons)),
     network: approval.network || input.network,
@@ -127,8 +132,27 @@ export function* previewApproval(
   const payload = { ...described, description };
   const rules = policy.rulesOnPaths(row.tool_name);
   const data = { digest, runner: input.runner_id, risk_level: risk };
-  announceCall(tx, row, [approvalUpdatedEvent(row, payload, rules, now)], 'approval.previewed', data);
-  return { approval: row };
+  const shown = row.trial === 'wanted' ? yield* startWantedTrial(tx, row, now) : row;
+  announceCall(tx, shown, [approvalUpdatedEvent(shown, payload, rules, now)], 'approval.previewed', data);
+  return { approval: shown };
+}
+
+/**
+ * What is asked of the runner after its preview. Throws TRIAL_NOT_ASKED if the preview shows a trial that nobody asked of
+ * this runner: it must not replace what a person reads by itself (AP-9).
+ */
+function trialAfter(
+  { trial, digest: shown }: ApprovalRow,
+  { preview, runner_id }: Extract<PreviewBody, { readonly preview: unknown }>,
+  digest: string,
+): ApprovalRow['trial'] {
+  const isTried = preview.kind === 'command' && preview.trial !== undefined;
+  const isOfTrier = trial !== null && trial !== 'wanted' && trial.runner_id === runner_id;
+  // A runner that repeats what it has shown knows of no trial: it is another process by now.
+  if (digest === shown) return isOfTrier ? null : trial;
+  if (!isTried) return trial;
+  if (!isOfTrier) throw new Refusal('TRIAL_NOT_ASKED');
+  return null;
 }
 
 interface Approving {
@@ -220,7 +244,9 @@ export function* askAgain(
   const payload = yield* withDescription(tx, execution, agent);
   announceCall(tx, execution, [], 'approval.stale', { problem });
   const rules = yield* pathRulesFor(tx, execution);
-  return yield* requestApproval(tx, asked, { payload, agent, context, rules, staleCount }, now);
+  const tried = before?.preview?.kind === 'command' ? before.preview.trial : undefined;
+  const isTried = tried !== undefined && !('problem' in tried);
+  return yield* requestApproval(tx, asked, { payload, agent, context, rules, staleCount, isTried }, now);
 }
 
 /** Adds a description to a payload that has none, because its call was first allowed without asking. */

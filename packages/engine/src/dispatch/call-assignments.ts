@@ -1,6 +1,7 @@
 import { isFinal, timing } from '@countersign/protocol';
 import { reviewCall } from '../approve/policy-review.ts';
 import { capabilityFor, pathRulesFor } from '../approve/stored-policies.ts';
+import { endTrials } from '../approve/trials.ts';
 import type { EngineParts } from '../engine-parts.ts';
 import { commit } from '../fault-points.ts';
 import { progressEvent } from '../record/call-events.ts';
@@ -66,6 +67,7 @@ export class CallAssignments {
    */
   async prepare(runner: ConnectedRunner): Promise<void> {
     const { store } = this.#parts;
+    await endTrials(store, runner, runner.instance ?? null);
     const open = await store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id));
     for (const { id, status } of open) {
       if (status !== 'approved' && status !== 'executing') continue;
@@ -156,6 +158,7 @@ export class CallAssignments {
 
   /** After a runner's lease ended: passes its calls on, or ends those whose outcome is unknown. */
   async lost(runner: ConnectedRunner): Promise<void> {
+    await endTrials(this.#parts.store, runner);
     const open = await this.#parts.store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id));
     for (const { id } of open) await this.#take(id);
   }

@@ -123,6 +123,7 @@ export function approvalView(row: ApprovalRow, payload: ShownPayload, now: numbe
     remaining_ms: Math.max(0, Math.round(row.deadline_at - now)),
     expires_at: isoTime(row.deadline_at),
     runner_id: row.previewed_by,
+    ...(row.trial !== null && { trying: true }),
     preview: row.preview,
     digest: row.digest,
     digest_base: row.digest_base,

@@ -123,7 +123,12 @@ export function newPayload(
 
 export function newApproval(
   execution: ExecutionRow,
-  about: { readonly agent: string; readonly context: CallContext; readonly staleCount?: number },
+  about: {
+    readonly agent: string;
+    readonly context: CallContext;
+    readonly staleCount?: number;
+    readonly isTried?: boolean;
+  },
   now: number,
 ): ApprovalRow {
   const risk = execution.risk_level ?? 'MEDIUM';
@@ -147,6 +152,7 @@ export function newApproval(
     digest: null,
     digest_base: null,
     previewed_by: null,
+    trial: about.isTried === true ? 'wanted' : null,
     context: about.context,
     stale_count: about.staleCount ?? 0,
     decided_at: null,

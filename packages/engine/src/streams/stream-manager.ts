@@ -411,6 +411,7 @@ class OpenStream {
   concerns(projectId: string | null, event: ServerEvent): boolean {
     const { projectId: wanted, runnerId, mayExecute } = this.options;
     if (wanted !== undefined && projectId !== null && projectId !== wanted) return false;
+    if (event.event === 'tool.try') return event.data.runner_id === runnerId;
     if (event.event !== 'tool.execution_signal' && event.event !== 'tool.undo') return true;
     const chosen = event.data.runner_id;
     return chosen === null ? runnerId === undefined && mayExecute : chosen === runnerId;

@@ -41,6 +41,8 @@ export const rejectBodySchema = z.strictObject({
   device,
 });
 
+export const tryBodySchema = z.strictObject({ device });
+
 export const decisionResponseSchema = successSchema.extend({
   approval_id: idSchema,
   status: approvalStatusSchema,

@@ -19,6 +19,7 @@ const pinnedRoutes = {
   startExecution: 'POST /my/projects/{project_id}/tools/{tool_id}/start person,runner',
   approve: 'POST /my/projects/{project_id}/approvals/{approval_id}/approve person,front_end',
   reject: 'POST /my/projects/{project_id}/approvals/{approval_id}/reject person,front_end',
+  tryCall: 'POST /my/projects/{project_id}/approvals/{approval_id}/try person,front_end',
   submitPreview: 'POST /my/projects/{project_id}/approvals/{approval_id}/preview person,runner',
   heartbeat: 'POST /my/projects/{project_id}/runners/{runner_id}/heartbeat person,runner',
   executeTool: 'POST /my/tools/execute person,agent',
@@ -69,6 +70,7 @@ const pinnedColumns = {
   startExecution: 'rate=runner',
   approve: 'bodySize=call repeatable=true',
   reject: 'repeatable=true',
+  tryCall: 'status=202',
   submitPreview: 'bodySize=result repeatable=true',
   heartbeat: 'repeatable=true',
   executeTool: 'bodySize=call',
@@ -109,6 +111,8 @@ const pinnedBodies = {
   'approve response': 'success approval_id status grant_id? rule_id?',
   'reject request': 'decision? reason? message? device?',
   'reject response': 'success approval_id status grant_id? rule_id?',
+  'tryCall request': 'device?',
+  'tryCall response': 'success approval',
   'submitPreview request':
     'runner_id instance? revision reasons preview digest_base digest? risk_level network | runner_id instance? revision reasons refused',
   'submitPreview response': 'success',
@@ -197,7 +201,7 @@ describe('routes', () => {
   });
 
   it('keeps how large a body may be, which limits count, and what a client may send again', () => {
-    const columns = ['bodySize', 'maxBodyValues', 'rate', 'repeatable', 'sendsFiles'] as const;
+    const columns = ['bodySize', 'maxBodyValues', 'rate', 'repeatable', 'sendsFiles', 'status'] as const;
     const actual = all.flatMap(([name, route]) => {
       const said = columns.flatMap((column) =>
         route[column] === undefined ? [] : `${column}=${route[column]}`,

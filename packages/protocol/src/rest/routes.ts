@@ -33,7 +33,9 @@ export interface Route {
    * stands (AP-2). Resending a message or a tool call would create a second one.
    */
   readonly repeatable?: true;
-  /** The body of a 200 response; `'stream'` means Server-Sent Events. Every error has the shape of `errorBodySchema`. */
+  /** The status of a successful response; 200 by default. */
+  readonly status?: 202;
+  /** The body of a successful response; `'stream'` means Server-Sent Events. Every error has the shape of `errorBodySchema`. */
   readonly response: z.ZodType | 'stream';
   /** The response may contain whole files, so the server writes such responses of one person one at a time. */
   readonly sendsFiles?: true;
@@ -168,6 +170,14 @@ export const routes = {
     repeatable: true,
     body: decisions.rejectBodySchema,
     response: decisions.decisionResponseSchema,
+  }),
+  tryCall: post({
+    path: `${project}/approvals/{approval_id}/try`,
+    summary: 'Try the command of an approval in a layer, before anybody decides.',
+    scopes: deciders,
+    body: decisions.tryBodySchema,
+    status: 202,
+    response: decisions.approvalResponseSchema,
   }),
   submitPreview: post({
     path: `${project}/approvals/{approval_id}/preview`,

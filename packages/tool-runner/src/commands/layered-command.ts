@@ -8,9 +8,9 @@ import type { PendingLanding } from '../journal/landing-records.ts';
 import type { RecordedChange } from '../journal/recorded-change.ts';
 import { landedResult, leftFields } from '../layers/landed-result.ts';
 import { changeOf } from '../layers/landing.ts';
-import { readEffects } from '../layers/layer-effects.ts';
+import { type LayerEffects, readEffects } from '../layers/layer-effects.ts';
 import type { Layer } from '../layers/layers.ts';
-import { splitWithheld } from '../layers/withheld.ts';
+import { type SplitEffects, splitWithheld } from '../layers/withheld.ts';
 import { tryOr } from '../try-or.ts';
 import type { Workspace } from '../workspace.ts';
 import { isGitData } from './failure-notes.ts';
@@ -28,12 +28,15 @@ export async function landEffects(
     writableGit,
     landing,
     result,
+    confirm,
   }: {
     readonly starter: IsolatingStarter;
     readonly workspace: Workspace;
     readonly writableGit: Confinement['writableGit'];
     readonly landing: CallLanding;
     readonly result: CommandResult;
+    /** Throws if this is not what shall land. */
+    readonly confirm?: (split: SplitEffects, read: LayerEffects) => void;
   },
 ): Promise<CommandResult> {
   const { root, limits } = workspace;
@@ -42,6 +45,7 @@ export async function landEffects(
     const read = await readEffects(starter.layers, layer, root);
     entries = read.entries;
     const split = await splitWithheld(read.effects, { root, places: starter.executingPlaces(), writableGit });
+    confirm?.(split, read);
     const withheld = outermost(split.withheld);
     const conflicts = outermost(read.conflicts);
     const keptIn = keepAside(workspace, layer, [...withheld, ...conflicts]);
@@ -109,7 +113,7 @@ function someOf(items: readonly { readonly path: string }[], say: (path: string)
 }
 
 /** Leaves out what is in a folder that is itself among the changes. */
-function outermost<T extends { readonly path: string }>(changes: readonly T[]): T[] {
+export function outermost<T extends { readonly path: string }>(changes: readonly T[]): T[] {
   const paths = new Set(changes.map(({ path }) => path));
   const isInside = ({ path }: T): boolean => {
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
@@ -120,8 +124,8 @@ function outermost<T extends { readonly path: string }>(changes: readonly T[]): 
 }
 
 /** Moves what did not land out of the layer. Returns the folder; undefined if there is nothing to keep. */
-function keepAside(
-  { stateFolder }: Workspace,
+export function keepAside(
+  { stateFolder }: Pick<Workspace, 'stateFolder'>,
   { id, upper }: Pick<Layer, 'id' | 'upper'>,
   changes: readonly { readonly path: string; readonly after: unknown }[],
 ): string | undefined {

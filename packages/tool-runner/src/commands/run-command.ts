@@ -129,10 +129,10 @@ const droppedNote = (dropped: number): string =>
   `it did not end by itself, so nothing that it wrote in the workspace landed (${dropped} ${dropped === 1 ? 'change' : 'changes'})`;
 
 /** The programs that a command runs, as far as its words show. */
-const programsOf = ({ program }: ProcessRequest, details: CallContext['details']): string[] => [
-  basename(program),
-  ...(details?.commands ?? []).map(({ words }) => basename(words[0] ?? '')),
-];
+export const programsOf = (
+  { program }: Pick<ProcessRequest, 'program'>,
+  details: CallContext['details'],
+): string[] => [basename(program), ...(details?.commands ?? []).map(({ words }) => basename(words[0] ?? ''))];
 
 interface Ended {
   readonly result: CommandResult;
@@ -171,7 +171,7 @@ interface CommandTimes {
 }
 
 /** Returns the result of TL-2. A command that was stopped or killed has no exit code, but an error and its output. */
-function commandResult(program: string, ending: Ending, times: CommandTimes): CommandResult {
+export function commandResult(program: string, ending: Ending, times: CommandTimes): CommandResult {
   const { status, stdout, stderr, isCut, seconds } = ending;
   const exitCode = typeof status === 'object' && 'exitCode' in status ? status.exitCode : null;
   const failure = failureOf(program, status, times);

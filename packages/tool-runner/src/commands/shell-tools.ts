@@ -8,13 +8,18 @@ import type { CommandServices, ShellServices, ToolModule } from '../tool-module.
 import { gitFactsOf, runPlainCommand } from './fetching-command.ts';
 import { writesOfLine, writesOfLineInLayer } from './git-writes.ts';
 import { plainWords } from './plain-words.ts';
-import { commandConfinement, placeOf, runCommand } from './run-command.ts';
+import { commandConfinement, placeOf, programsOf, runCommand } from './run-command.ts';
 
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
   async look(call, decision, services) {
     const facts = await gitFactsOf(plainCall(call.params), call, decision, services);
     return lookAtCommand(call, decision, services, facts);
+  },
+  triedCall({ params }, { details }, services) {
+    const writableGit = writesOfLineInLayer(params.command, details);
+    const programs = programsOf({ program: 'bash' }, details);
+    return { ...bashProgram(params, services), name: 'The shell line', writableGit, programs };
   },
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
@@ -78,9 +83,18 @@ async function bashRequest(
   services: CommandServices,
   writableGit?: Confinement['writableGit'],
 ): Promise<ProcessRequest> {
-  const { command, cwd = '.' } = params;
-  const { workspace, starter } = services;
-  const { root } = workspace;
+  return {
+    ...bashProgram(params, services),
+    confinement: commandConfinement({ params }, context, services, writableGit),
+    place: await placeOf(context, services.starter),
+    stdin: 'ignore',
+  };
+}
+
+function bashProgram(
+  { command, cwd = '.' }: ShellLine,
+  { workspace: { root } }: Pick<CommandServices, 'workspace'>,
+): Pick<ProcessRequest, 'program' | 'args' | 'cwd'> {
   const checked = new PathValidator({ root, disk: realDisk }).check(cwd);
   if (!checked.ok) {
     const problem = checked.refused.reasons[0]?.why ?? '';
@@ -90,8 +104,5 @@ async function bashRequest(
     program: 'bash',
     args: ['--noprofile', '--norc', '-c', command],
     cwd: checked.relative,
-    confinement: commandConfinement({ params }, context, services, writableGit),
-    place: await placeOf(context, starter),
-    stdin: 'ignore',
   };
 }

@@ -47,7 +47,7 @@ export function limitArguments(
     limit('data', 'Max data size', wanted?.memoryBytes ?? usual.memoryBytes),
     `${limit('cpu', 'Max cpu time', cpuSeconds)}:${hardCpuSeconds}`,
     limit('nofile', 'Max open files', wanted?.files ?? usual.openFiles),
-    limit('fsize', 'Max file size', usual.fileBytes),
+    limit('fsize', 'Max file size', Math.min(wanted?.fileBytes ?? usual.fileBytes, usual.fileBytes)),
     limit('nproc', 'Max processes', usual.processes),
   ];
 }

@@ -26,8 +26,13 @@ export interface Confinement {
   readonly readable?: readonly string[];
   /** Folders outside the workspace that the program may write: only the target repository of an approved push (RN-6). */
   readonly writable?: readonly string[];
-  /** `memoryBytes` is RLIMIT_DATA; `files` is the number of open descriptors. */
-  readonly limits?: { readonly memoryBytes?: number; readonly cpuSeconds?: number; readonly files?: number };
+  /** `memoryBytes` is RLIMIT_DATA; `files` is the number of open descriptors; `fileBytes` is the size of one file. */
+  readonly limits?: {
+    readonly memoryBytes?: number;
+    readonly cpuSeconds?: number;
+    readonly files?: number;
+    readonly fileBytes?: number;
+  };
 }
 
 export interface ProcessRequest {

@@ -247,6 +247,12 @@ export class IsolatingStarter implements ProcessStarter {
     return this.executingPlaces().missed === undefined ? this.layers.open() : undefined;
   }
 
+  /** Why no command can run in a layer here; undefined if one can. */
+  layerProblem(): string | undefined {
+    const probe = this.#probeOnce();
+    return 'problem' in probe ? probe.problem : (this.executingPlaces().missed ?? this.layers.problem);
+  }
+
   /** The places of the workspace that execute later (VA-3), as it is now. */
   executingPlaces(): Pick<SpecialPlaces, 'executing' | 'aliases' | 'missed'> {
     return this.#scanPlaces();

@@ -292,6 +292,16 @@ export class Journal {
       .map(changeFrom);
   }
 
+  /** The newest call in this workspace that changed files and was not undone. Undos do not count. */
+  lastToUndo(): string | undefined {
+    const [row] = this.#database.rows(
+      `select tool_id from changes where undone_at is null and tool_id not in (select undo_id from undos)
+       and not exists (select 1 from attempts a where a.tool_id = changes.tool_id and a.report is null)
+       order by rowid desc limit 1`,
+    );
+    return row?.tool_id as string | undefined;
+  }
+
   /** The first change that a run made to a path and that was not undone. */
   firstChangeOfRun(runId: string, path: string): RecordedChange | undefined {
     const [row] = this.#database.rows(

@@ -28,13 +28,14 @@ export class LandingRecords {
   readonly #database: JournalDatabase;
   readonly #copies: UndoCopies;
   readonly #now: () => number;
-  readonly #undoBytes: number;
+  /** Room for the undo copies of all calls. */
+  readonly undoBytes: number;
 
   constructor(database: JournalDatabase, copies: UndoCopies, now: () => number, undoBytes: number) {
     this.#database = database;
     this.#copies = copies;
     this.#now = now;
-    this.#undoBytes = undoBytes;
+    this.undoBytes = undoBytes;
   }
 
   /**
@@ -154,7 +155,7 @@ export class LandingRecords {
    * not of calls in `except`. Returns false if there is not enough room even so; then nothing was deleted.
    */
   makeRoom(bytes: number, except: readonly string[]): boolean {
-    if (bytes > this.#undoBytes) return false;
+    if (bytes > this.undoBytes) return false;
     const calls = this.#database.rows(
       `select tool_id, sum(coalesce(copy_bytes, 0)) as bytes from changes group by tool_id order by min(rowid)`,
     );
@@ -169,12 +170,12 @@ export class LandingRecords {
     );
     const leaving: string[] = [];
     for (const { tool_id, bytes: copied } of calls as { tool_id: string; bytes: number }[]) {
-      if (kept + bytes <= this.#undoBytes) break;
+      if (kept + bytes <= this.undoBytes) break;
       if (copied === 0 || except.includes(tool_id) || isUnfinished.has(tool_id)) continue;
       leaving.push(tool_id);
       kept -= copied;
     }
-    if (kept + bytes > this.#undoBytes) return false;
+    if (kept + bytes > this.undoBytes) return false;
     for (const toolId of leaving) this.forget(toolId);
     return true;
   }

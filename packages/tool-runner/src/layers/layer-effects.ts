@@ -67,6 +67,42 @@ export async function countChanges({ upper }: Layer, root: string): Promise<numb
   return count;
 }
 
+/**
+ * Counts the entries that a command has written, and their bytes, while it runs. Ends early when there is more than `most` of
+ * either. A file counts with its length, holes included: that is what whoever reads it has to read.
+ */
+export async function measureLayer(
+  { upper }: Layer,
+  most: { readonly bytes: number; readonly entries: number },
+): Promise<{ readonly bytes: number; readonly entries: number }> {
+  const turns = new Turns();
+  const linked = new Set<string>();
+  let [bytes, entries] = [0, 0];
+  const todo = [''];
+  for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
+    const folder = tryOr(() => new Folder(upper, path as string), undefined);
+    try {
+      for (const name of folder?.names() ?? []) {
+        await turns.next();
+        const stats = folder?.look(name);
+        if (!stats) continue;
+        entries += 1;
+        if (stats.isDirectory()) todo.push(joined(path, name));
+        const file = `${stats.dev}:${stats.ino}`;
+        if (stats.isFile() && !linked.has(file)) bytes += Number(stats.size);
+        if (stats.nlink > 1n) linked.add(file);
+        if (bytes > most.bytes || entries > most.entries) return { bytes, entries };
+      }
+    } catch (error) {
+      // The command has removed the folder meanwhile.
+      if (!failedWith(error, 'ENOENT')) throw error;
+    } finally {
+      folder?.close();
+    }
+  }
+  return { bytes, entries };
+}
+
 class EffectReader {
   readonly #layers: Layers;
   readonly #layer: Layer;
@@ -177,7 +213,7 @@ class EffectReader {
       this.#leftOut.push(path);
       return false;
     }
-    const after = await this.#stateInLayer(folder, name, stats);
+    const after = await this.#stateInLayer(folder, name, path, stats);
     if (stats.isDirectory() && before?.isDirectory()) {
       if ((before.mode & 0o7777n) !== BigInt(after.mode))
         this.#add({ path, change: 'mode', before: folderState(before), after }, inConflict);
@@ -291,10 +327,14 @@ class EffectReader {
   }
 
   /** The state of an entry of the layer. Restores what the command may have taken from us, to read it. */
-  async #stateInLayer(folder: Folder, name: string, stats: BigIntStats): Promise<EntryState> {
+  async #stateInLayer(folder: Folder, name: string, path: string, stats: BigIntStats): Promise<EntryState> {
     const mode = Number(stats.mode & 0o7777n);
     if (stats.isDirectory()) {
+      const { closedFolders } = this.#layer;
+      const closed = closedFolders.get(path);
+      if (closed !== undefined) return { ...folderState(stats), mode: closed };
       if ((mode & 0o700) === 0o700) return folderState(stats);
+      closedFolders.set(path, mode);
       chmodSync(folder.at(name), mode | 0o700);
       return { ...folderState(folder.look(name) ?? stats), mode };
     }
@@ -313,7 +353,7 @@ class EffectReader {
 }
 
 /** An open folder. Its entries are reached by its descriptor, so no link that is swapped in leads elsewhere (VA-1). */
-class Folder {
+export class Folder {
   readonly stats: BigIntStats;
   readonly #descriptor: number;
 

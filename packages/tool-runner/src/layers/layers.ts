@@ -35,6 +35,8 @@ export interface Layer extends LayerFolders {
   readonly way: MountWay;
   /** When the layer was opened, by the kernel's clock: what has a later ctime was changed since. */
   readonly openedNs: bigint;
+  /** The modes of folders that the command had closed to us, by path: reading the layer opens them. */
+  readonly closedFolders: Map<string, number>;
   /** The command line that mounts the layer, without the program to start. */
   readonly enter: readonly string[];
 }
@@ -157,7 +159,16 @@ export class Layers {
     writeFileSync(opened, '');
     const { ctimeNs: openedNs } = lstatSync(opened, { bigint: true });
     const folders = { upper, work, merged };
-    return { id, folder, ...folders, way, openedNs, enter: mountLine(tools, way, root, folders) };
+    const closedFolders = new Map<string, number>();
+    return {
+      id,
+      folder,
+      ...folders,
+      way,
+      openedNs,
+      closedFolders,
+      enter: mountLine(tools, way, root, folders),
+    };
   }
 
   #probe(): Mounting | { readonly problem: string } {
@@ -243,14 +254,19 @@ function removeNow(folder: string): true {
   return true;
 }
 
-/** Removes a folder in a process of its own, also where the command or the kernel took our permissions. */
-async function removeFolder(folder: string): Promise<void> {
+/**
+ * Removes a folder in a process of its own, also where the command or the kernel took our permissions. `signal`: from then on
+ * this process may end before that one.
+ */
+export async function removeFolder(folder: string, signal?: AbortSignal): Promise<void> {
   const script = 'rm -rf -- "$1" || { chmod -R u+rwx -- "$1"; rm -rf -- "$1"; }';
   const child = spawn('/bin/sh', ['-c', script, 'sh', folder], {
     cwd: '/',
     env: { PATH: '/usr/bin:/bin:/run/current-system/sw/bin' },
     stdio: 'ignore',
+    detached: true,
   });
+  signal?.addEventListener('abort', () => child.unref());
   await new Promise((resolve) => {
     child.once('error', resolve);
     child.once('close', resolve);

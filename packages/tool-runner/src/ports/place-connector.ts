@@ -65,7 +65,7 @@ export class PlaceConnector {
 }
 
 /** Runs in the place's network. Its source text is passed on, so it cannot use other functions of this module. */
-/* v8 ignore start -- runs in another process; port-door.test.ts runs it */
+/* v8 ignore start -- runs in another process; runner-door.test.ts runs it */
 function connect(net: typeof import('node:net')): void {
   process.on('disconnect', () => process.exit());
   process.on('message', ({ id, port }: { readonly id: number; readonly port: number }) => {

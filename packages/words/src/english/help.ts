@@ -25,7 +25,8 @@ countersign connect [DIR]  the runner of a workspace; approvals are asked in thi
 countersign chat [MESSAGE]  talk to the agent and see what it does
 countersign approvals  what waits for your decision
 countersign history  what was called, decided and done
-countersign undo TOOL_ID  restores what a call changed
+countersign try -- COMMAND  runs a command beside the folder and shows what it would change, before it does
+countersign undo TOOL_ID  restores what a call changed; --last the newest one
 countersign open [PORT]  what a background job of the agent serves, in your browser
 countersign tools  your own tools: what there is, allow, make one
 countersign doctor  what this machine has, what is missing, and how to get it
@@ -285,17 +286,38 @@ allowed it, and again when it changes. Each runs isolated: no network unless you
       lang,
     },
   },
+  try: {
+    about: 'runs a command in a layer and shows what it would change; it lands when you say so',
+    usage: `countersign try [--json] [--land] -- COMMAND ARGS…  a program and its arguments
+countersign try -- 'SHELL LINE'  one argument is a bash line`,
+    notes: `It needs no agent and no server. The command sees this folder, and what it writes goes beside it. It has no network, and
+secrets such as .env are covered. When it has ended by itself, you see its effects, deletions first, and land or drop them.
+What would execute later (.git/hooks, .vscode, .envrc, …) and what others changed meanwhile does not land: it is kept aside.
+What landed can be taken back: countersign undo --last. Without a terminal, nothing lands unless --land says so.`,
+    options: {
+      land: 'land the effects at once, without asking',
+      timeout: 'SEC  stop the command after so many seconds (default 30)',
+      'max-mib': 'N  stop it when it has written more than N MiB in the folder (default 1024)',
+      'max-files': 'N  stop it when it has written more than N files (default 100000)',
+      json: '{"exit_code", "duration_ms", "effects", "withheld", "conflicts", "landed"}; the output goes to standard error',
+      lang,
+    },
+    end: `Exit status: the command's own. 1 when it was 0 and something could not land, 2 when it could not be tried, 124 when a limit
+stopped it, 128 + N when signal N ended it, 130 after Ctrl-C.`,
+  },
   undo: {
-    about: 'restores what file tools changed',
+    about: 'restores what a call changed',
     usage: `countersign undo TOOL_ID  one call; "countersign history" shows the ids
+countersign undo --last  the newest call in this folder that changed something, of an agent or of "countersign try"
 countersign undo --run RUN_ID  every call of a run, the newest first`,
     notes: `A file that was changed since is left alone, unless --force says otherwise. What an undo replaces is kept for 30
 days: "countersign undo --offline UNDO_ID" takes the undo back.`,
     options: {
       force: 'restore also where the file was changed after the call',
       timeout: 'SEC  how long to wait for the runner (default 30)',
-      offline: "without a server, from this machine's journal; no runner may hold the workspace",
-      workspace: 'DIR  offline: which workspace (default: this directory)',
+      last: 'the newest call in the workspace that can be undone; it needs no server',
+      offline: "without a server, from this machine's journal",
+      workspace: 'DIR  last, offline: which workspace (default: this directory)',
       json: 'one JSON line for each call: {"tool_id", "undo_id", "status", "error"}',
       server,
       lang,

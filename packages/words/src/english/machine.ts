@@ -43,6 +43,10 @@ export const englishMachine = {
     'Ubuntu keeps programs from making user namespaces: give bwrap an AppArmor profile with "userns,", or run sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0',
   'allow-user-namespaces-sudo':
     'Allow user namespaces (sudo sysctl user.max_user_namespaces=10000, and kernel.unprivileged_userns_clone=1 where that exists); in a container, start it with a seccomp profile that allows them.',
+  'no-layer-here': 'a command cannot run in a layer here, because {problem}',
+  'files-of-others-in-layer':
+    'A file of another user, or of a group that is not your main one, cannot be changed in a layer ("Value too large for defined data type").',
+  'nothing-to-undo-here': 'nothing that was changed here can be undone',
   'bubblewrap-does-not-work': 'bubblewrap does not work here ({problem})',
 
   'folder-for-commands-refused': 'runner.json lets commands read "{path}", but {problem}',

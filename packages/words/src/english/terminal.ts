@@ -167,8 +167,57 @@ export const englishTerminal = {
     undoable: 'can be undone',
     undone: 'undone',
   },
+  try: {
+    noCommand: 'No command. Write it after --, such as: countersign try -- npm run build',
+    badLimit: (option: string, text: string) => `--${option} is a whole number from 1, not "${text}"`,
+    begins: (seconds: number) => `Trying it in a layer: no network, secrets covered, at most ${seconds} s`,
+    /** What the command would do, in one line. */
+    counts: (changed: number, created: number, deleted: number) =>
+      [
+        ...(changed > 0 ? [`${changed} changed`] : []),
+        ...(created > 0 ? [`${created} created`] : []),
+        ...(deleted > 0 ? [`${deleted} deleted`] : []),
+      ].join(', ') || 'nothing changed',
+    ended: (code: number, seconds: string) => `exit ${code} · ${seconds} s`,
+    deleted: 'Deleted',
+    changed: 'Changed',
+    created: 'Created',
+    below: (n: number) => `with ${count(n, 'entry', 'entries')}`,
+    gitData: (n: number) => `git's own data: ${count(n, 'entry', 'entries')}`,
+    noDiff: 'no diff: binary, large, or changed meanwhile',
+    moreLines: (n: number) => `… ${count(n, 'more line', 'more lines')}`,
+    moreEntries: (n: number) => `… and ${n} more; --json lists them all`,
+    withheld: 'These execute later, so they do not land (VA-3)',
+    conflicts: 'These were changed by others meanwhile, so they do not land',
+    leftOut: 'Pipes, sockets, devices and paths that are too long cannot land',
+    hosts: 'It tried to reach',
+    question: (folder: string) => `Land this in ${folder}?`,
+    keys: 'y lands it · n or Enter drops it',
+    typed: 'Land it? (y/N) ',
+    tooSoon: 'That was typed before the question. Once more, please.',
+    landing: (n: number) => `Landing ${count(n, 'change', 'changes')} …`,
+    landed: (n: number) =>
+      `${count(n, 'change', 'changes')} landed. To take it back: countersign undo --last`,
+    notLanded: (why: string) => `Nothing landed. ${why}`,
+    kept: (folder: string) => `What did not land is kept in ${folder}`,
+    dropped: 'Dropped: the folder is as it was.',
+    notAsked: 'Dropped: there is no terminal to ask. --land lands it at once.',
+    cancelled: (n: number) => `Stopped. Nothing landed; ${count(n, 'change was', 'changes were')} dropped.`,
+    killed: (signal: string, n: number) =>
+      `The signal ${signal} ended it. Nothing landed; ${count(n, 'change was', 'changes were')} dropped.`,
+    limits: {
+      seconds: (n: number) => `It ran for longer than ${n} s (--timeout)`,
+      bytes: (n: number) => `It wrote more than ${n} MiB (--max-mib)`,
+      files: (n: number) => `It wrote more than ${n} files (--max-files)`,
+    },
+    limited: (why: string, n: number) =>
+      `${why}. Nothing landed; ${count(n, 'change was', 'changes were')} dropped.`,
+  },
   undo: {
-    which: 'Which call? Name a tool id from "countersign history", or a run with --run ID',
+    which:
+      'Which call? Name a tool id from "countersign history", a run with --run ID, or the newest here with --last',
+    last: (tool: string, paths: string, others: number) =>
+      `${tool}, ${paths}${others > 0 ? ` and ${others} more` : ''}`,
     nothing: 'Nothing in that run can be undone.',
     asked: (what: string) => `Asking the runner to undo ${what} …`,
     done: (what: string) => `Undone: ${what}`,

@@ -41,6 +41,10 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
     'Ubuntu не даёт программам создавать пространства имён пользователя: дайте bwrap профиль AppArmor с «userns,» или выполните sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0',
   'allow-user-namespaces-sudo':
     'Разрешите пространства имён пользователя (sudo sysctl user.max_user_namespaces=10000 и kernel.unprivileged_userns_clone=1, если такое есть); контейнер запускайте с профилем seccomp, который их допускает.',
+  'no-layer-here': 'команду нельзя выполнить здесь в слое: {problem}',
+  'files-of-others-in-layer':
+    'Файл другого пользователя или не основной вашей группы нельзя изменить в слое («Value too large for defined data type»).',
+  'nothing-to-undo-here': 'здесь не изменено ничего, что можно вернуть',
   'bubblewrap-does-not-work': 'bubblewrap здесь не работает ({problem})',
 
   // The workspace and the person's own files

@@ -38,6 +38,12 @@ export function decisionHandlers(parts: ServerParts) {
     reject: ({ caller, params, body }) => reject(inProject(caller, params), params.approval_id, body),
     rejectById: ({ caller, params, body }) => reject(caller, params.approval_id, body),
 
+    async tryCall({ caller, params, body }) {
+      const device = body.device ?? tokenDevice(caller.tokenName);
+      const approval = await approvals.tryTool(inProject(caller, params), params.approval_id, { device });
+      return { success: true, approval: approval as Approval };
+    },
+
     async submitPreview({ caller, params, body }) {
       const about = { approval: params.approval_id, runner: body.runner_id };
       try {

@@ -10,18 +10,18 @@ import {
   mayUseNetwork,
   mayWrite,
 } from '../isolation/isolation-fixture.test-data.ts';
-import { doorName, PortDoor } from './port-door.ts';
+import { doorName, RunnerDoor } from './runner-door.ts';
 
 describe.skipIf(cannotIsolate)('the ports of background jobs', () => {
   let fixture: IsolationFixture;
   let jobs: BackgroundJobs;
-  let door: PortDoor;
+  let door: RunnerDoor;
   const socketPath = (): string => join(fixture.workspace.stateFolder, doorName);
   beforeEach(async () => {
     fixture = new IsolationFixture({ killDelayMs: 300 });
     chmodSync(fixture.workspace.stateFolder, 0o700); // as the journal makes it
     jobs = new BackgroundJobs(fixture.starter, 1024 * 1024);
-    door = new PortDoor({
+    door = new RunnerDoor({
       stateFolder: fixture.workspace.stateFolder,
       ports: () => jobs.ports(),
       placeOf: (session) => fixture.starter.findPlace(session),

@@ -1,8 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import { type ClientRequest, get, type RequestOptions, request } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { type Duplex, pipeline, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { ToolErrorValue } from '@countersign/protocol';
 import type { JobPort } from '../commands/background-jobs.ts';
-import { doorName } from './port-door.ts';
+import { doorName } from './runner-door.ts';
 
 /** Returns the ports on which background jobs of a workspace listen. Empty if no runner has the workspace. */
 export function listJobPorts(stateFolder: string): Promise<readonly JobPort[]> {
@@ -35,6 +37,33 @@ export function connectToJob(stateFolder: string, { job_id, port }: JobPort): Pr
     });
     asking.on('error', reject);
     asking.end();
+  });
+}
+
+/**
+ * Asks the runner of a workspace for something (`RunnerDoor.answers`). Returns undefined if no runner has the workspace, or
+ * one that does not know the request.
+ */
+export function askRunner(
+  stateFolder: string,
+  path: string,
+  lines: Iterable<string>,
+): Promise<{ readonly answer: unknown } | undefined> {
+  return new Promise((resolve, reject) => {
+    const asking = visit(stateFolder, (socketPath) => request({ socketPath, path, method: 'POST' }));
+    if (!asking) return resolve(undefined);
+    asking.on('response', (response) => {
+      text(response).then((body) => {
+        const answer: unknown = JSON.parse(body);
+        if (response.statusCode === 200) return resolve({ answer });
+        if (response.statusCode === 404) return resolve(undefined);
+        reject(new Error((answer as ToolErrorValue).message));
+      }, reject);
+    });
+    asking.on('error', (error: NodeJS.ErrnoException) =>
+      ['ENOENT', 'ECONNREFUSED'].includes(error.code ?? '') ? resolve(undefined) : reject(error),
+    );
+    pipeline(Readable.from(lines), asking, () => {});
   });
 }
 

@@ -1,34 +1,42 @@
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Duplex } from 'node:stream';
 import type { JobPort } from '../commands/background-jobs.ts';
 import type { ConversationPlace } from '../isolation/conversation-place.ts';
+import { errorValueOf } from '../result-outbox.ts';
 import { PlaceConnector } from './place-connector.ts';
 
-export interface PortDoorDeps {
+export interface RunnerDoorDeps {
   readonly stateFolder: string;
   /** The ports on which background jobs listen now. */
   readonly ports: () => readonly JobPort[];
   readonly placeOf: (session: string) => Promise<ConversationPlace | undefined>;
 }
 
+/** Answers what a person's own program asks of the runner. The answer is sent as JSON. */
+export type DoorRequest = (lines: AsyncIterable<string>) => Promise<unknown>;
+
 /** Name of the socket file in the workspace's state folder. */
 export const doorName = 'ports';
 
 /**
- * Lets `countersign open` reach the ports of background jobs (RN-5). It is a socket file in the state folder, which only the
- * person can enter and no command sees: `GET /ports` lists the ports, `CONNECT JOB:PORT` leads to one of them.
+ * Lets the person's own programs on this machine reach the runner of a workspace. It is a socket file in the state folder,
+ * which only the person can enter and no command sees. For `countersign open`, `GET /ports` lists the ports of background
+ * jobs and `CONNECT JOB:PORT` leads to one of them (RN-5). `POST` asks for what `answers` has, for `countersign try` and
+ * `undo --last`.
  */
-export class PortDoor {
-  readonly #deps: PortDoorDeps;
+export class RunnerDoor {
+  readonly #deps: RunnerDoorDeps;
   readonly #server: Server;
   readonly #connectors = new Map<ConversationPlace, PlaceConnector>();
   readonly #open = new Set<Duplex>();
+  #requests: Readonly<Record<string, DoorRequest>> = {};
 
-  constructor(deps: PortDoorDeps) {
+  constructor(deps: RunnerDoorDeps) {
     this.#deps = deps;
-    this.#server = createServer((request, response) => this.#answer(request, response));
+    this.#server = createServer((request, response) => void this.#answer(request, response));
     this.#server.on('connect', (request, socket) => void this.#lead(request, socket));
     this.#server.on('connection', (socket) => this.#track(socket));
     this.#server.on('clientError', (_, socket) => socket.destroy());
@@ -50,10 +58,24 @@ export class PortDoor {
     rmSync(join(this.#deps.stateFolder, doorName), { force: true });
   }
 
-  #answer({ method, url }: IncomingMessage, response: ServerResponse): void {
-    if (method !== 'GET' || url !== '/ports') return void response.writeHead(404).end();
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ ports: this.#deps.ports() }));
+  /** Sets what `POST` can ask for, by path. */
+  answers(requests: Readonly<Record<string, DoorRequest>>): void {
+    this.#requests = requests;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method, url = '' } = request;
+    const send = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    if (method === 'GET' && url === '/ports') return send(200, { ports: this.#deps.ports() });
+    const found = method === 'POST' && Object.hasOwn(this.#requests, url) ? this.#requests[url] : undefined;
+    if (!found) return send(404, {});
+    try {
+      send(200, await found(createInterface({ input: request, crlfDelay: Number.POSITIVE_INFINITY })));
+    } catch (error) {
+      send(500, errorValueOf(error));
+    }
   }
 
   async #lead({ url = '' }: IncomingMessage, socket: Duplex): Promise<void> {
