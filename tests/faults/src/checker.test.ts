@@ -127,6 +127,12 @@ it('[EX-7] accepts a call of a lost runner that ran once or never, but exactly o
   expect([0, 1].flatMap((times) => withCalls(times, failedCommand))).toEqual([]);
 });
 
+it('[RN-12] finds an effect of a command whose layer was dropped', () => {
+  const dropped = { tool: 'shell_exec', status: 'failed', errorType: 'LAYER_DROPPED' };
+  expect(withCalls(0, dropped)).toEqual([]);
+  expect(withCalls(1, dropped)).toHaveLength(1);
+});
+
 it('[EX-6] finds a call that ran without a claim or without approval', () => {
   const cancelled = { status: 'cancelled', approval: 'cancelled', isStarted: false };
   expect(withCalls(0, cancelled)).toEqual([]);

@@ -181,12 +181,13 @@ function findWrongExecutions({ calls, tracesOf }: RunRecords): string[] {
 const isReported = ({ status, lateStatus }: CallRecord): boolean =>
   status === 'completed' || lateStatus === 'completed';
 
-/** A claimed call may or may not have run if its runner was lost or it was cancelled. */
+/** A claimed call may or may not have run if its runner was lost or it was cancelled. What was dropped never lands (RN-12). */
 const mayHaveRun = (call: CallRecord): boolean => {
   if (isReported(call)) return true;
   if (!call.isStarted) return false;
   const isCommand = call.tool === 'shell_exec';
   if (call.status === 'cancelled') return true;
+  if (call.errorType === 'LAYER_DROPPED') return false;
   return call.status === 'failed' && (call.errorType === 'RUNNER_LOST' || isCommand);
 };
 

@@ -26,7 +26,7 @@ export const doneLine = 'done';
 /** The file beside the mark that a second program writes if it got the claim. */
 export const rivalOf = (mark: string): string => `${mark}.rival`;
 
-/** The file beside the mark that exists once the second program's claim was answered. */
+/** The file in the shown folder that exists once the second program's claim was answered. */
 export const rivalAnswered = (mark: string): string => `${mark}.asked`;
 
 export interface Traces {

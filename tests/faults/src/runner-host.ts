@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunnerProcess } from '../../lab/src/runner-process.ts';
 import type { AddedToProcess } from '../../lab/src/server-process.ts';
@@ -18,6 +18,8 @@ export interface RunnerHostSettings {
 export class RunnerHost {
   readonly root: string;
   readonly home: string;
+  /** Every command sees what is made here meanwhile, and cannot change it. */
+  readonly shown: string;
   readonly #settings: RunnerHostSettings;
   #supervised: Promise<void> | undefined;
   #process: RunnerProcess | undefined;
@@ -29,8 +31,12 @@ export class RunnerHost {
     this.#settings = settings;
     this.root = join(settings.folder, 'workspace');
     this.home = join(settings.folder, 'home');
-    mkdirSync(this.root, { recursive: true });
-    mkdirSync(this.home, { recursive: true });
+    this.shown = join(settings.folder, 'shown');
+    const config = join(settings.folder, 'config', 'countersign');
+    for (const path of [this.root, this.home, this.shown]) mkdirSync(path, { recursive: true });
+    mkdirSync(config, { recursive: true, mode: 0o700 });
+    const runnerJson = JSON.stringify({ version: 1, readable: [this.shown] });
+    writeFileSync(join(config, 'runner.json'), runnerJson, { mode: 0o600 });
   }
 
   get pid(): number | undefined {
@@ -71,7 +77,9 @@ export class RunnerHost {
   }
 
   async #supervise(): Promise<void> {
-    const { serverUrl, token, added, folder } = this.#settings;
+    const { serverUrl, token, folder } = this.#settings;
+    const { node, env } = this.#settings.added;
+    const added = { node, env: { ...env, XDG_CONFIG_HOME: join(folder, 'config') } };
     while (!this.#isOver) {
       const downMs = this.#downUntil - performance.now();
       if (downMs > 0) {

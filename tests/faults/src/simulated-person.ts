@@ -110,7 +110,7 @@ export class SimulatedPerson {
   call(kind: Exclude<CallKind, 'run'>): void {
     if (this.unsettled.size >= maxUnsettled) return;
     const mark = this.#prepare(kind);
-    const [tool_name, tool_params] = paramsFor(kind, mark);
+    const [tool_name, tool_params] = paramsFor(kind, mark, this.#runner.shown);
     this.#act(async () => {
       const session_id = await this.#session();
       const body = { tool_name, tool_params, session_id };
@@ -346,7 +346,7 @@ export class SimulatedPerson {
       const named = { runner_id: await this.#untilAnswered(() => this.#connectedRunner()) };
       await this.#untilAnswered(() =>
         client.startExecution({ params, body: { ...named, ...claim } }),
-      ).finally(() => writeFileSync(join(this.#runner.root, rivalAnswered(mark)), ''));
+      ).finally(() => writeFileSync(join(this.#runner.shown, rivalAnswered(mark)), ''));
       this.#history.add({ what: 'rival', user: this.userId, toolId: tool_id });
       appendFileSync(join(this.#runner.root, rivalOf(mark)), `${doneLine}\n`);
       const result = { success: true, path: mark, size: 5 };
@@ -418,7 +418,7 @@ const rejected = (params: {
   body: { reason: 'no', message: 'Leave that file alone.' },
 });
 
-function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonValue>] {
+function paramsFor(kind: CallKind, mark: string, shown: string): [string, Record<string, JsonValue>] {
   if (kind === 'read') return ['read_file', { path: mark }];
   if (kind === 'shell') return ['shell_exec', { command: `echo ${doneLine} >> ${mark}` }];
   const sleeps = { long: 2, slow: 20 }[kind as string];
@@ -428,7 +428,9 @@ function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonVa
   if (kind === 'rival')
     return [
       'shell_exec',
-      { command: `echo ${doneLine} >> ${mark}; until [ -e ${rivalAnswered(mark)} ]; do sleep 0.1; done` },
+      {
+        command: `echo ${doneLine} >> ${mark}; until [ -e ${shown}/${rivalAnswered(mark)} ]; do sleep 0.1; done`,
+      },
     ];
   return ['write_file', { path: mark, content: `${doneLine}\n`, mode: 'append' }];
 }
