@@ -33,7 +33,7 @@ export const rewindPreviewResponseSchema = successSchema.extend({
 
 export const rewindBodySchema = z.strictObject({
   message_id: idSchema,
-  files: z.boolean().describe('True: also put back what file tools changed since.'),
+  files: z.boolean().describe('True: also put back what calls changed since.'),
   force: z.boolean().default(false).describe('Put files back even if they were changed after the calls.'),
 });
 

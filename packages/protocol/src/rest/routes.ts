@@ -405,7 +405,7 @@ export const routes = {
   }),
   rewindSession: post({
     path: '/my/sessions/{session_id}/rewind',
-    summary: 'Go back to before a message; with files, put back what file tools changed since.',
+    summary: 'Go back to before a message; with files, put back what calls changed since.',
     scopes: deciders,
     repeatable: true,
     body: rewind.rewindBodySchema,
@@ -427,7 +427,7 @@ export const routes = {
   }),
   undoRun: post({
     path: '/my/runs/{run_id}/undo',
-    summary: 'Put back what file tools changed in a run: all of it, or one file.',
+    summary: 'Put back what a run changed: all of it, or one file.',
     scopes: deciders,
     repeatable: true,
     body: rewind.undoRunBodySchema,
