@@ -11,7 +11,6 @@ export {
   type WireStep,
   type WireTurn,
 } from './openai-compatible-server.ts';
-export { releaseCommands } from './release-commands.ts';
 export { readingContext, runnerWorkspace } from './runner-workspace.ts';
 export { hangs, ScriptedModel, type ScriptedPart, type ScriptedTurn, toolCall } from './scripted-model.ts';
 export { type ScriptedDecision, ScriptedRunner, type ScriptedTool } from './scripted-runner.ts';

@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs
 import { join } from 'node:path';
 import type { ApiError } from '@countersign/client';
 import type { PolicyRule } from '@countersign/protocol';
-import { releaseCommands } from '@countersign/testing';
+import { releaseCommands } from '@countersign/testing/release-commands';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../lab/src/waiting.ts';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';

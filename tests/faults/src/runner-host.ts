@@ -77,9 +77,8 @@ export class RunnerHost {
   }
 
   async #supervise(): Promise<void> {
-    const { serverUrl, token, folder } = this.#settings;
-    const { node, env } = this.#settings.added;
-    const added = { ...(node && { node }), env: { ...env, XDG_CONFIG_HOME: join(folder, 'config') } };
+    const { serverUrl, token, folder, added: given } = this.#settings;
+    const added = { ...given, env: { ...given.env, XDG_CONFIG_HOME: join(folder, 'config') } };
     while (!this.#isOver) {
       const downMs = this.#downUntil - performance.now();
       if (downMs > 0) {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { releaseCommands } from '@countersign/testing';
+import { releaseCommands } from '@countersign/testing/release-commands';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
 import { calls, type DocumentFixture, type Json, type Person, says, utcTime } from './document-fixture.ts';
