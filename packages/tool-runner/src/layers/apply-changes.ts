@@ -1,6 +1,5 @@
 import {
   linkSync,
-  lstatSync,
   lutimesSync,
   mkdirSync,
   renameSync,
@@ -14,7 +13,7 @@ import { toDiskPath } from '../isolation/disk-names.ts';
 import type { RecordedChange } from '../journal/recorded-change.ts';
 import { failedWith, fileFailure } from '../real-disk.ts';
 import { copyContent, secondsOf } from './copy-content.ts';
-import { type EntryNow, entryNow, isEntry, targetOf, versionNow } from './entry-now.ts';
+import { type EntryNow, entryNow, isEntry, isSameMount, targetOf, versionNow } from './entry-now.ts';
 import { flush } from './flush.ts';
 import { FolderWalk } from './folder-walk.ts';
 import { Turns } from './turns.ts';
@@ -82,7 +81,7 @@ class Applying {
   readonly #elsewhere: FolderWalk;
   readonly #layer: FolderWalk | undefined;
   /** Whether entries can be renamed from the layer. */
-  readonly #isSameDisk: boolean;
+  readonly #isSameMount: boolean;
   readonly #turns = new Turns();
   readonly #conflicts = new Set<RecordedChange>();
   #problem: string | undefined;
@@ -95,7 +94,7 @@ class Applying {
     this.#workspace = new FolderWalk(how.root);
     this.#elsewhere = new FolderWalk(how.root);
     this.#layer = how.upper === undefined ? undefined : new FolderWalk(how.upper);
-    this.#isSameDisk = how.upper !== undefined && lstatSync(how.upper).dev === lstatSync(how.root).dev;
+    this.#isSameMount = how.upper !== undefined && isSameMount(how.upper, how.root);
   }
 
   close(): void {
@@ -213,7 +212,7 @@ class Applying {
     }
     if (hasLanded && isResumed) return true;
     if (now && change.isModeOnly) return this.#workspace.adjust(path, now, { mode: change.modeAfter });
-    if (source && this.#isSameDisk)
+    if (source && this.#isSameMount)
       return (await this.#isWhole(change, source)) && { temporary: undefined, replaces };
     return (await this.#copy(change, source, now?.owner)) && { temporary: besides(change), replaces };
   }

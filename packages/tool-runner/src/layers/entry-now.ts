@@ -60,6 +60,21 @@ const entryOf = (stats: BigIntStats): EntryNow => ({
   identity: identityOf(stats),
 });
 
+/** Whether entries can be renamed and linked from one folder to the other: not across mounts, even of one disk. */
+export const isSameMount = (one: string, other: string): boolean =>
+  lstatSync(one).dev === lstatSync(other).dev && mountOf(one) === mountOf(other);
+
+/** The kernel's number of the mount that a folder is on; undefined where the kernel does not tell. */
+function mountOf(folder: string): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const descriptor = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    return /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1];
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 /** Whether a version is that of a file. */
 export const isFileVersion = (version: FileVersion): boolean => version?.startsWith('sha256:') ?? false;
 

@@ -9,7 +9,7 @@ import type { PlannedChange, RecordedChange } from '../journal/recorded-change.t
 import type { Workspace } from '../workspace.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { Effect, EntryState } from './effect.ts';
-import { entryNow } from './entry-now.ts';
+import { entryNow, isSameMount } from './entry-now.ts';
 import { flush } from './flush.ts';
 import { discardOriginals, type KeptOriginals, keepOriginals } from './keep-originals.ts';
 
@@ -126,12 +126,11 @@ async function complete(
   return { landed: changes.filter((change) => !conflicts.has(change)), conflicts: [...conflicts], problem };
 }
 
-/** Throws DISK_FULL if the files of a layer on another disk do not fit into the workspace's. */
+/** Throws DISK_FULL if the files of a layer on another mount do not fit into the workspace's. */
 function requireRoom(root: string, upper: string, effects: readonly Effect[]): void {
   const { bavail, bsize } = statfsSync(root);
   const bytes = effects.reduce((sum, { after }) => sum + (after?.size ?? 0), 0);
-  const isOtherDisk = entryNow(root)?.dev !== entryNow(upper)?.dev;
-  if (isOtherDisk && bytes > bavail * bsize) throw new CountersignError('DISK_FULL', { path: root });
+  if (!isSameMount(root, upper) && bytes > bavail * bsize) throw new CountersignError('DISK_FULL', { path: root });
 }
 
 export function changeOf({ path, change, before, after }: Effect): PlannedChange {

@@ -70,6 +70,9 @@ function disturb(root: string, random: (below: number) => number): void {
   }
 }
 
+/** Renaming and linking from elsewhere into a mount fails with EXDEV, although the device has the same number. */
+const bindMount = 'mount --bind "$1" "$1" && shift && exec "$@"';
+
 class Story {
   readonly root: string;
   readonly state: string;
@@ -104,12 +107,20 @@ class Story {
     };
   }
 
-  /** Returns the number of points that were passed; undefined if the process was killed. */
-  run(what: Pick<MortalLanding, 'request' | 'undo' | 'killAt'>): number | undefined {
+  /**
+   * Returns the number of points that were passed; undefined if the process was killed. `isMounted`: the workspace is a mount
+   * of its own, as in a container.
+   */
+  run(
+    what: Pick<MortalLanding, 'request' | 'undo' | 'killAt'>,
+    { isMounted = false } = {},
+  ): number | undefined {
     const given: MortalLanding = { root: this.root, state: this.state, ...what };
     // The cache makes starting it three times as quick.
     const env = { ...process.env, NODE_COMPILE_CACHE: join(compiled, 'cache') };
-    const ended = spawnSync(process.execPath, [program, JSON.stringify(given)], { encoding: 'utf8', env });
+    const mounted = ['unshare', '--user', '--map-root-user', '--mount', '--', 'sh', '-c', bindMount, 'sh', this.root];
+    const [command = '', ...args] = [...(isMounted ? mounted : []), process.execPath, program];
+    const ended = spawnSync(command, [...args, JSON.stringify(given)], { encoding: 'utf8', env });
     if (ended.signal === 'SIGKILL') return undefined;
     expect(ended.status, ended.stderr).toBe(0);
     return Number(ended.stdout);
@@ -205,6 +216,14 @@ it.each(parts)('[RN-12] killed anywhere in an undo, it is wholly done or not at 
     );
   }
   expect(Math.min(seen.before, seen.after)).toBeGreaterThan(0);
+});
+
+it('[RN-12] lands whole where the workspace is another mount of the same disk', () => {
+  for (let seed = 1; seed <= 4; seed++) {
+    const story = new Story(seed);
+    expect(story.run({ request: story.request, killAt: 0 }, { isMounted: true })).toBeGreaterThan(0);
+    expect(story.now, `seed ${seed}`).toEqual(story.after);
+  }
 });
 
 const withoutNames = (looks: Record<string, string>) =>
