@@ -96,7 +96,7 @@ function completeWithheld(effects: readonly Effect[], withheld: Set<Effect>): vo
     const isRemoved = before?.type === 'directory' && after?.type !== 'directory';
     if (isMade && holding.withheld.has(path) && !holding.landing.has(path)) withheld.add(effect);
     if (isRemoved && holding.kept.has(path)) withheld.add(effect);
-    const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    const folder = folderOf(path);
     if (withheld.has(effect)) holding.withheld.add(folder);
     else holding.landing.add(folder);
     if (withheld.has(effect) && before) holding.kept.add(folder);
@@ -183,6 +183,9 @@ class View {
   readonly #root: string;
   readonly #effects: ReadonlyMap<string, Effect>;
   readonly #looked = new Map<string, Look | undefined>();
+  /** The names in folders, and what the effects make in each folder. */
+  readonly #names = new Map<string, readonly string[]>();
+  #made: Map<string, string[]> | undefined;
 
   constructor(root: string, effects: ReadonlyMap<string, Effect>) {
     this.#root = root;
@@ -249,20 +252,27 @@ class View {
   }
 
   /** The names in the folder to which a path leads. */
-  names(path: string): string[] {
+  names(path: string): readonly string[] {
     const folder = this.follow(path).at(-1) ?? path;
+    const known = this.#names.get(folder);
+    if (known) return known;
     const below = tryOr(
       () =>
         inFolder(this.#root, folder, (at) => readdirSync(at('.'), { encoding: 'buffer' }).map(nameFromDisk)),
       [],
     );
-    const made = [...this.#effects.values()]
-      .filter(({ path: other, after }) => after && other.startsWith(`${folder}/`))
-      .map(({ path: other }) => other.slice(folder.length + 1))
-      .filter((name) => !name.includes('/'));
-    return [...new Set([...below, ...made])];
+    this.#made ??= Map.groupBy(
+      [...this.#effects.values()].flatMap(({ path: made, after }) => (after ? [made] : [])),
+      folderOf,
+    );
+    const made = (this.#made.get(folder) ?? []).map((entry) => entry.slice(entry.lastIndexOf('/') + 1));
+    const names = [...new Set([...below, ...made])];
+    this.#names.set(folder, names);
+    return names;
   }
 }
+
+const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 /** As the kernel: more links lead nowhere. */
 const MAX_LINKS = 40;
