@@ -68,6 +68,7 @@ export { type ReadShellPart, readShellLine, shellParts } from './shell-parts.ts'
 export {
   approvalOfTrial,
   gitDataOf,
+  isGitData,
   mayBeTried,
   type TrialFile,
   type TrialOutcome,

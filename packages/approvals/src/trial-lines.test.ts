@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { previewLines } from './preview-lines.ts';
 import {
   approvalOfTrial,
+  gitDataOf,
   mayBeTried,
   type TrialOutcome,
   trialSummary,
@@ -53,6 +54,22 @@ const linesOf = (trial: CommandPreview['trial']) =>
     .slice(5);
 
 describe('[RN-13] what a card says of a trial', () => {
+  it("[VA-3] folds git's own data away, never what decides which programs git runs", () => {
+    const pathsOf = (paths: readonly string[]) =>
+      gitDataOf(paths.map((path) => ({ path, change: 'modified' }))).map((files) =>
+        files.map(({ path }) => path),
+      );
+    const settings = [
+      '.git/config',
+      'sub/.git/config.worktree',
+      '.git/modules/a/config',
+      '.git/hooks/pre-commit',
+    ];
+    const others = ['.git', '.git/info/attributes', '.git/commondir', 'src/a.ts'];
+    const data = ['.git/index', '.git/objects/ab/cd', '.git/hooks/pre-commit.sample', '.git/HEAD'];
+    expect(pathsOf([...settings, ...others, ...data])).toEqual([[...settings, ...others], data]);
+  });
+
   it('has the outcome at a glance, then every effect in the order of the runner, then the output', () => {
     expect(linesOf(tried)).toEqual([
       "1 changed, 3 created, 1 deleted, 1 with other permissions · git's own data: 1 entry · exit 0 · 1.8 s",

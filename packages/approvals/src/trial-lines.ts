@@ -67,10 +67,18 @@ export function approvalOfTrial({ ended, counts }: TrialOutcome): 'land' | 'noth
   return countOf(counts) > 0 ? 'land' : 'nothing';
 }
 
-/** The files of a trial, and apart from them those of git's own data, which nobody reads as text. */
+/** In a `.git`, what decides which programs git runs, and a `.git` that names another folder. */
+const gitSettings =
+  /(^|\/)\.git(\/(.*\/)?(config(\.worktree)?|commondir|attributes|hooks(\/.*(?<!\.sample))?))?$/i;
+
+/** Whether a path is git's own data, which nobody reads as text. Git's settings are not: they execute later (VA-3). */
+export const isGitData = (path: string): boolean =>
+  path.split('/').includes('.git') && !gitSettings.test(path);
+
+/** The files of a trial, and apart from them those of git's own data. */
 export function gitDataOf(files: readonly TrialFile[]): [files: TrialFile[], gitData: TrialFile[]] {
-  const isGitData = ({ path }: TrialFile): boolean => path.split('/').includes('.git');
-  return [files.filter((file) => !isGitData(file)), files.filter(isGitData)];
+  const isData = ({ path }: TrialFile): boolean => isGitData(path);
+  return [files.filter((file) => !isData(file)), files.filter(isData)];
 }
 
 /** How many effects of a trial the card does not list: a deleted folder stands for what was in it, and long lists are cut. */

@@ -1,4 +1,4 @@
-import { parseUnifiedDiff, sizeText } from '@countersign/approvals';
+import { isGitData, parseUnifiedDiff, sizeText } from '@countersign/approvals';
 import { type Effect, type EffectDiffs, type TrialEffects, visibleName } from '@countersign/tool-runner';
 import { layOut, type Paragraph } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
@@ -26,8 +26,7 @@ export function countsOf(effects: readonly Effect[]): [changed: number, created:
 /** The effects of a tried command as lines of a terminal: deletions first, each file with its diff, all of it bounded. */
 export function effectLines({ effects, withheld, conflicts, leftOut }: TrialEffects, look: Look): string[] {
   const { words, columns, color } = look;
-  const isGitData = ({ path }: Effect): boolean => path.split('/').includes('.git');
-  const shown = effects.filter((effect) => !isGitData(effect));
+  const shown = effects.filter(({ path }) => !isGitData(path));
   const git = effects.length - shown.length;
   const room = { entries: MAX_ENTRIES, lines: MAX_LINES };
   const of = (...kinds: readonly Effect['change'][]) => shown.filter(({ change }) => kinds.includes(change));

@@ -1,12 +1,4 @@
-import {
-  linkSync,
-  lutimesSync,
-  mkdirSync,
-  renameSync,
-  rmdirSync,
-  symlinkSync,
-  unlinkSync,
-} from 'node:fs';
+import { linkSync, lutimesSync, mkdirSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DIRECTORY, type FileVersion } from '../files/file-snapshot.ts';
 import { toDiskPath } from '../isolation/disk-names.ts';

@@ -130,7 +130,8 @@ async function complete(
 function requireRoom(root: string, upper: string, effects: readonly Effect[]): void {
   const { bavail, bsize } = statfsSync(root);
   const bytes = effects.reduce((sum, { after }) => sum + (after?.size ?? 0), 0);
-  if (!isSameMount(root, upper) && bytes > bavail * bsize) throw new CountersignError('DISK_FULL', { path: root });
+  if (!isSameMount(root, upper) && bytes > bavail * bsize)
+    throw new CountersignError('DISK_FULL', { path: root });
 }
 
 export function changeOf({ path, change, before, after }: Effect): PlannedChange {

@@ -118,7 +118,18 @@ class Story {
     const given: MortalLanding = { root: this.root, state: this.state, ...what };
     // The cache makes starting it three times as quick.
     const env = { ...process.env, NODE_COMPILE_CACHE: join(compiled, 'cache') };
-    const mounted = ['unshare', '--user', '--map-root-user', '--mount', '--', 'sh', '-c', bindMount, 'sh', this.root];
+    const mounted = [
+      'unshare',
+      '--user',
+      '--map-root-user',
+      '--mount',
+      '--',
+      'sh',
+      '-c',
+      bindMount,
+      'sh',
+      this.root,
+    ];
     const [command = '', ...args] = [...(isMounted ? mounted : []), process.execPath, program];
     const ended = spawnSync(command, [...args, JSON.stringify(given)], { encoding: 'utf8', env });
     if (ended.signal === 'SIGKILL') return undefined;
