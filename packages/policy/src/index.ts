@@ -23,7 +23,7 @@ export {
   readPolicyFile,
   rulesOnPaths,
 } from './policy-rules.ts';
-export { type GitCall, readGit } from './program/git/git-call.ts';
+export { type GitCall, innerCallsOfGit, readGit } from './program/git/git-call.ts';
 export { isReadOnly } from './read-only.ts';
 export { isBranchName, isRemoteName } from './ref-name.ts';
 export { RiskAssessor } from './risk-assessor.ts';

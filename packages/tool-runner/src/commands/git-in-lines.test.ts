@@ -55,6 +55,18 @@ describe('[VA-3] what a shell line may write of .git', () => {
   });
 
   it.each([
+    "git -c 'alias.x=!echo > .envrc' x",
+    'git rebase --exec "sh plant.sh" main',
+    'git rebase -ix "sh plant.sh" main',
+    "git submodule foreach 'sh ../plant.sh'",
+    'git bisect run sh plant.sh',
+    'git filter-branch --tree-filter "sh plant.sh"',
+    'git --exec-path=tools rebase main',
+  ])('%s: no new place, because git runs a program that the line names', (line) => {
+    expect(writesOf(line)).toBe('patches');
+  });
+
+  it.each([
     'make && echo git',
     'git add . && git config user.name x && make',
     'git add . && git clone https://example.org/x y && make',

@@ -1,4 +1,4 @@
-import { type CallAssessment, readGit } from '@countersign/policy';
+import { type CallAssessment, innerCallsOfGit, readGit } from '@countersign/policy';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import { plainWords } from './plain-words.ts';
 
@@ -30,10 +30,21 @@ const plainVariable =
   /^(GIT_((SEQUENCE_)?EDITOR|PAGER|(AUTHOR|COMMITTER)_\w+|TERMINAL_PROMPT|MERGE_AUTOEDIT)|EDITOR|PAGER|TZ|LC_\w+)$/;
 
 /** What `git` with these arguments may write of `.git`, alone (VA-3). */
-export function writesOfGit([subcommand = '']: readonly string[]): NonNullable<Confinement['writableGit']> {
-  if (dataOnly.has(subcommand)) return 'data';
+export function writesOfGit(words: readonly string[]): NonNullable<Confinement['writableGit']> {
+  const [first = ''] = words;
+  if (dataOnly.has(first)) return 'data';
   // `git am` must write its state for continuing after a conflict, but the files of a patch may be planted.
-  return subcommand === 'am' ? 'patches' : 'everything';
+  return first === 'am' || runsPrograms(words) ? 'patches' : 'everything';
+}
+
+/** Whether git runs what these arguments name: then files come from anywhere, not from reviewed history. */
+function runsPrograms(words: readonly string[]): boolean {
+  const { subcommand = '', args, redirected } = readGit(words);
+  const runsWords = subcommand === 'rebase' && args.some((word) => /^(-\w*x|--exec)/.test(word));
+  const namesPrograms = ['filter-branch', 'difftool', 'mergetool', 'for-each-repo', 'hook'];
+  // Setting a program is not running it.
+  const inner = subcommand === 'config' ? [] : innerCallsOfGit(words);
+  return redirected || runsWords || namesPrograms.includes(subcommand) || inner.length > 0;
 }
 
 /**
