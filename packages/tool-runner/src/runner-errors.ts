@@ -8,7 +8,7 @@ export class ExecutionCancelled extends CountersignError {
   constructor(dropped?: number) {
     super('EXECUTION_CANCELLED', {});
     if (dropped)
-      this.message = `${this.message} Nothing that it wrote landed: ${dropped} changes were dropped.`;
+      this.message = `${this.message} Nothing that it wrote landed: ${dropped} ${dropped === 1 ? 'change was' : 'changes were'} dropped.`;
   }
 }
 
