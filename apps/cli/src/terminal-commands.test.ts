@@ -593,16 +593,15 @@ describe('chat', () => {
       body: { session_id, content: '/run node waits.js' },
     });
     await screen.shows('1 call waits for you');
-    await screen.shows('Cannot be undone'); // the preview is there
     screen.type('/read_file path=not-there.md');
     screen.send('\r');
     await screen.shows('queued: /read_file path=not-there.md');
+    await screen.shows('Cannot be undone'); // the card is drawn now, with its preview
     await press(screen, 'y');
     await screen.shows('Running node waits.js');
     writeFileSync(go, '');
     await screen.shows('Read not-there.md');
-    await screen.shows('Ctrl-D leaves');
-    expect(screen.text).toMatch(/Ctrl-D leaves +Ask/); // the mode is always there
+    await screen.shows(/Ctrl-D leaves +Ask/); // the mode is always there
     expect(screen.raw.match(/you {2}\/read_file path=not-there\.md(?!▏)/g)).toHaveLength(1);
     rmSync(go);
 
