@@ -5,7 +5,7 @@ import { WebHome, type WebHomeOptions } from './web-home.ts';
 
 /** One Chromium for the stories of a file. */
 export function useBrowser(): () => Browser {
-  vi.setConfig({ testTimeout: 120_000 }); // whole stories, perhaps on a busy machine
+  vi.setConfig({ testTimeout: 600_000 }); // whole stories, perhaps on a busy machine
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await launchChromium();
