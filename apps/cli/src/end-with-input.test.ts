@@ -5,9 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-
-vi.setConfig({ testTimeout: 60_000 }); // four programs are started
+import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const program = fileURLToPath(new URL('../bin/countersign.mjs', import.meta.url));
 let folder: string;

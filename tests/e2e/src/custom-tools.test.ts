@@ -2,12 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../lab/src/waiting.ts';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
 // Real isolated processes, perhaps on a busy machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** Custom tools (RN-8) with the real server, `countersign connect`, and tool servers from npm. */
 

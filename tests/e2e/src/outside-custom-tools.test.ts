@@ -11,13 +11,11 @@ import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RemotePerson } from '../../lab/src/remote-person.ts';
 import { until } from '../../lab/src/waiting.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
 import { signInAsPerson } from './up-story.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const { resolve } = createRequire(import.meta.url);
 const fromNpm = (name: string): string =>

@@ -1,5 +1,5 @@
 /** The packaged extension in a real VS Code, with the real server and a workspace. */
-import { afterAll, afterEach, beforeAll, describe, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { agentStories } from './vscode/agent-stories.ts';
 import { approvalStories } from './vscode/approval-stories.ts';
 import { conversationStories } from './vscode/conversation-stories.ts';
@@ -13,7 +13,6 @@ import { useBrowser } from './web/fixtures.ts';
 
 describe('the VS Code extension', () => {
   const browser = useBrowser();
-  vi.setConfig({ testTimeout: 240_000 });
   let opened: EditorHome | undefined;
   const home = (): EditorHome => {
     if (!opened) throw new Error('Nothing is open');

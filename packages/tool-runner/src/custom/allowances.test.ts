@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManualClock } from '@countersign/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { describeReach, readServerList, type ServerEntry } from './server-entry.ts';
@@ -10,7 +10,6 @@ import { ToolServer } from './tool-server.ts';
 import { hostile, hostileServer, ToolServersFixture } from './tool-servers-fixture.test-data.ts';
 
 // Real processes in real isolation, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let fixture: ToolServersFixture;
 beforeEach(() => {

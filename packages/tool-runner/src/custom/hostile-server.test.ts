@@ -2,12 +2,11 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describeCustomTool } from '@countersign/protocol';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { hostile, ToolServersFixture } from './tool-servers-fixture.test-data.ts';
 
 // Real processes in real isolation, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** A hostile MCP server harms nothing but itself (RN-8). */
 

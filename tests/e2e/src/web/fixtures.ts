@@ -1,11 +1,10 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { launchChromium } from './chromium.ts';
 import { WebHome, type WebHomeOptions } from './web-home.ts';
 
 /** One Chromium for the stories of a file. */
 export function useBrowser(): () => Browser {
-  vi.setConfig({ testTimeout: 600_000 }); // whole stories, perhaps on a busy machine
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await launchChromium();
