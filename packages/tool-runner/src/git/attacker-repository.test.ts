@@ -33,6 +33,13 @@ function touchFile(): void {
   utimesSync(join(fixture.root, 'a.txt'), later, later);
 }
 
+/** git writes the index only if an entry needs a refresh: a file with another time and the same content. */
+function makeIndexStale(): void {
+  fixture.write('same.txt', 'same\n');
+  fixture.git('add', 'same.txt');
+  utimesSync(join(fixture.root, 'same.txt'), 1_000_000_000, 1_000_000_000);
+}
+
 async function readsRunNothing(): Promise<void> {
   fixture.takeMarks();
   const answers = await fixture.allReads();
@@ -162,6 +169,7 @@ signed
         cpSync(hook, join(fixture.root, '.git/hooks', name));
         chmodSync(join(fixture.root, '.git/hooks', name), 0o755);
       }
+      makeIndexStale();
     },
     trigger: ['status'],
   },
@@ -171,10 +179,7 @@ signed
       mkdirSync(join(fixture.root, 'hooks'));
       cpSync(fixture.canary('canary'), join(fixture.root, 'hooks/post-index-change'));
       chmodSync(join(fixture.root, 'hooks/post-index-change'), 0o755);
-      // git writes the index only if an entry needs a refresh: a file with another time and the same content.
-      fixture.write('same.txt', 'same\n');
-      fixture.git('add', 'same.txt');
-      utimesSync(join(fixture.root, 'same.txt'), 1_000_000_000, 1_000_000_000);
+      makeIndexStale();
       config('core.hooksPath', 'hooks');
     },
     trigger: ['status'],
