@@ -78,7 +78,7 @@
       (let ((drawn (countersign-markdown text)))
         (unless (string-prefix-p "|" text) (should (equal (substring-no-properties drawn) text)))))
     ;; Text that needs quadratic time would take minutes.
-    (should (< (- (float-time (get-internal-run-time)) start) 30))))
+    (should (< (- (float-time (get-internal-run-time)) start) 10))))
 
 (ert-deftest countersign-markdown-code-runs-nothing ()
   "[UI-6] Code of a message starts no mode that is not listed, runs no hook, and sets no variable."
